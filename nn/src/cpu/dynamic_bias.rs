@@ -58,7 +58,12 @@ pub(super) fn backward(
     let rank = layer.bias_mix.len() / rows;
     s.bias_mix.shape(g.w.arithmetic(), rows, rank);
     s.bias_mix.put(0, &layer.bias_mix);
-    multiply_transposed(&mut g.grads[layout.bias_basis.clone()], &s.bias_mix, &s.dscores);
+    multiply_transposed(
+        g.w.isa(),
+        &mut g.grads[layout.bias_basis.clone()],
+        &s.bias_mix,
+        &s.dscores,
+    );
     size(&mut s.dbias_mix, rows * rank);
     let (out, into) = (&mut s.dbias_mix, Accumulate::Replace);
     g.w.product_of_rows(out, rank, into, &s.dscores, 0..rows, &layout.bias_basis);

@@ -113,7 +113,7 @@ fn embed(layout: &Layout, w: &Weights, items: &[Item<'_>], x: &mut Vec<f32>) {
         for (t, x) in x.chunks_exact_mut(width).enumerate() {
             item.features.embedding_rows(t, |row, factor| {
                 let row = &w[layout.embed.start + row * width..][..width];
-                ops::add_scaled(x, factor, row);
+                ops::add_scaled(w.isa(), x, factor, row);
             });
         }
     }
@@ -284,7 +284,7 @@ pub fn move_heads(layout: &Layout, w: &Weights, items: &[Item<'_>], activations:
         for m in item.moves {
             let query = token(activations, p, m.from, &c.policy_from);
             let key = token(activations, p, m.to, &c.policy_to);
-            let mut logit = scale * ops::dot(query, key);
+            let mut logit = scale * ops::dot(w.isa(), query, key);
             if m.promotion > 0 {
                 logit += token(activations, p, m.to, &c.promotion)[usize::from(m.promotion) - 1];
             }
@@ -319,7 +319,7 @@ fn marks(layout: &Layout, w: &Weights, items: &[Item<'_>], activations: &mut Act
         for (t, row) in rows.chunks_exact_mut(columns).enumerate() {
             if let Some(mark) = item.features.mark(t) {
                 let added = &table[(t * MARKS + mark) * TRANSITION_OUTPUTS..][..TRANSITION_OUTPUTS];
-                ops::add_scaled(&mut row[layout.columns.transition.clone()], 1.0, added);
+                ops::add_scaled(w.isa(), &mut row[layout.columns.transition.clone()], 1.0, added);
             }
         }
     }
@@ -338,7 +338,7 @@ fn legality(layout: &Layout, w: &Weights, n: usize, activations: &mut Activation
         out.copy_from_slice(&w[layout.legality_bias.clone()]);
         let scale = (dim as f32).sqrt().recip();
         matmul(
-            w.arithmetic(),
+            w.method(),
             out,
             TOKENS,
             Accumulate::Add,

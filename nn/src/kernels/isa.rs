@@ -6,7 +6,6 @@ use std::fmt;
 use std::str::FromStr;
 #[cfg(target_arch = "x86_64")]
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU8, Ordering};
 
 /// Instruction sets with kernels, from the baseline to the widest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,9 +22,6 @@ pub enum Isa {
     Amx,
 }
 
-/// The set in use, plus 1; 0: not detected yet.
-static USED: AtomicU8 = AtomicU8::new(0);
-
 impl Isa {
     /// The sets of this architecture, from the baseline to the widest.
     #[cfg(target_arch = "x86_64")]
@@ -39,53 +35,48 @@ impl Isa {
 
     /// The widest set that this CPU has.
     #[must_use]
+    #[inline]
     pub fn found() -> Isa {
         #[cfg(target_arch = "x86_64")]
         {
-            let fma = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
-            let wide = is_x86_feature_detected!("avx512f")
-                && is_x86_feature_detected!("avx512bw")
-                && is_x86_feature_detected!("avx512dq")
-                && is_x86_feature_detected!("avx512vl");
-            match (fma, wide) {
-                (true, true) if amx() => Isa::Amx,
-                (true, true) => Isa::Avx512,
-                (true, false) => Isa::Avx2,
-                _ => Isa::Portable,
-            }
+            static FOUND: OnceLock<Isa> = OnceLock::new();
+            *FOUND.get_or_init(detect)
         }
         #[cfg(not(target_arch = "x86_64"))]
         Isa::widest(Isa::Neon)
     }
 
+    /// This set, or the widest that this CPU has if it lacks this one: what a kernel dispatches on.
+    #[must_use]
+    #[inline]
+    pub fn available(self) -> Isa {
+        self.min(Isa::found())
+    }
+
     /// The widest of [`Isa::ALL`] up to `most`.
+    #[cfg(any(test, not(target_arch = "x86_64")))]
     fn widest(most: Isa) -> Isa {
         let allowed = Isa::ALL.iter().rev().find(|isa| **isa <= most);
         *allowed.unwrap_or(&Isa::Portable)
     }
+}
 
-    /// The set that every kernel uses: [`Isa::found`], or less after [`Isa::limit`].
-    #[must_use]
-    pub fn used() -> Isa {
-        // Relaxed: every thread that reads 0 detects the same set.
-        let number = USED.load(Ordering::Relaxed);
-        let known = Isa::ALL.iter().find(|isa| **isa as u8 + 1 == number);
-        known.copied().unwrap_or_else(|| {
-            let found = Isa::found();
-            USED.store(found as u8 + 1, Ordering::Relaxed);
-            found
-        })
-    }
-
-    /// Limits [`Isa::used`] to this set from now on, to measure what another machine would do. Operands that
-    /// are already packed keep their kernels, all of which this CPU has.
-    pub fn limit(self) {
-        let used = Isa::widest(self.min(Isa::found()));
-        USED.store(used as u8 + 1, Ordering::Relaxed);
+#[cfg(target_arch = "x86_64")]
+fn detect() -> Isa {
+    let fma = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
+    let wide = is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512vl");
+    match (fma, wide) {
+        (true, true) if amx() => Isa::Amx,
+        (true, true) => Isa::Avx512,
+        (true, false) => Isa::Avx2,
+        _ => Isa::Portable,
     }
 }
 
-/// Whether this CPU has AVX512_BF16, regardless of [`Isa::limit`].
+/// Whether this CPU has AVX512_BF16.
 pub(crate) fn bf16() -> bool {
     #[cfg(target_arch = "x86_64")]
     let halves = Isa::found() >= Isa::Avx512 && is_x86_feature_detected!("avx512bf16");
@@ -97,16 +88,13 @@ pub(crate) fn bf16() -> bool {
 /// Whether this CPU has what [`Isa::Amx`] adds to AVX-512, and the system permits it.
 #[cfg(target_arch = "x86_64")]
 fn amx() -> bool {
-    static AVAILABLE: OnceLock<bool> = OnceLock::new();
-    *AVAILABLE.get_or_init(|| {
-        let tiles = (1 << 22) | (1 << 24) | (1 << 25); // bf16, tiles, bytes
-        let features = std::arch::x86_64::__cpuid_count(7, 0).edx;
-        let present = features & tiles == tiles && permitted();
-        // `.ci/amx` emulates tiles to test them on any CPU with the other instructions.
-        is_x86_feature_detected!("avx512bf16")
-            && is_x86_feature_detected!("avx512vnni")
-            && (present || cfg!(emulated_amx))
-    })
+    let tiles = (1 << 22) | (1 << 24) | (1 << 25); // bf16, tiles, bytes
+    let features = std::arch::x86_64::__cpuid_count(7, 0).edx;
+    let present = features & tiles == tiles && permitted();
+    // `.ci/amx` emulates tiles to test them on any CPU with the other instructions.
+    is_x86_feature_detected!("avx512bf16")
+        && is_x86_feature_detected!("avx512vnni")
+        && (present || cfg!(emulated_amx))
 }
 
 /// Requests permission to use tiles: Linux saves their large registers only for processes that asked.
@@ -124,8 +112,8 @@ fn permitted() -> bool {
     false
 }
 
-/// Compiles a function of plain loops for AVX-512, for AVX2 with FMA and for the baseline; a call dispatches on
-/// [`Isa::used`]. Inside, `FUSED` says whether multiply-add is one instruction.
+/// Compiles a function of plain loops for AVX-512, for AVX2 with FMA and for the baseline; a call dispatches on its
+/// first argument, an [`Isa`]. Inside, `FUSED` says whether multiply-add is one instruction.
 #[macro_export]
 macro_rules! by_isa {
     (
@@ -134,7 +122,7 @@ macro_rules! by_isa {
     ) => {
         $(#[$note])*
         #[allow(unsafe_code)]
-        pub fn $name($($arg: $type),*) $(-> $answer)? {
+        pub fn $name(isa: $crate::kernels::Isa, $($arg: $type),*) $(-> $answer)? {
             #[inline(always)]
             fn plain<const FUSED: bool>($($arg: $type),*) $(-> $answer)? $body
 
@@ -150,12 +138,12 @@ macro_rules! by_isa {
                 plain::<true>($($arg),*)
             }
 
-            match $crate::kernels::Isa::used() {
-                // SAFETY: `Isa::used` is at most `Isa::found`, so the CPU has AVX-512 F/BW/DQ/VL, AVX2 and FMA.
+            match isa.available() {
+                // SAFETY: `Isa::available` is at most `Isa::found`: the CPU has AVX-512 F/BW/DQ/VL, AVX2 and FMA.
                 #[cfg(target_arch = "x86_64")]
                 $crate::kernels::Isa::Avx512 | $crate::kernels::Isa::Amx => unsafe { avx512($($arg),*) },
                 #[cfg(target_arch = "x86_64")]
-                // SAFETY: `Isa::used` is at most `Isa::found`, so the CPU has AVX2 and FMA.
+                // SAFETY: `Isa::available` is at most `Isa::found`: the CPU has AVX2 and FMA.
                 $crate::kernels::Isa::Avx2 => unsafe { avx2($($arg),*) },
                 // aarch64's baseline has fused multiply-add, x86-64's has not.
                 _ => plain::<{ cfg!(target_arch = "aarch64") }>($($arg),*),
@@ -214,7 +202,7 @@ impl std::error::Error for IsaError {}
 #[cfg(test)]
 pub(crate) fn skipped(instructions: impl fmt::Display) {
     use std::io::Write;
-    use std::sync::atomic::AtomicUsize;
+    use std::sync::atomic::{AtomicUsize, Ordering};
     static SKIPPED: AtomicUsize = AtomicUsize::new(0);
     // Relaxed: only a number to print.
     let count = SKIPPED.fetch_add(1, Ordering::Relaxed) + 1;
@@ -238,11 +226,12 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_leads_to_no_other_processors_instructions() {
+    fn a_set_that_the_cpu_lacks_becomes_one_that_it_has() {
         assert!(Isa::ALL.contains(&Isa::found()));
         for most in [Isa::Portable, Isa::Neon, Isa::Avx2, Isa::Avx512, Isa::Amx] {
             let widest = Isa::widest(most);
             assert!(widest <= most && Isa::ALL.contains(&widest), "{widest} for {most}");
+            assert!(most.available() <= Isa::found());
         }
     }
 }

@@ -10,6 +10,9 @@
 //! - `attention`: attention of 64 tokens.
 //! - `arithmetic`: the fastest arithmetic of this CPU.
 //!
+//! Packed operands keep the [`Isa`] that they were packed for; other functions have it as an argument. A set that the CPU
+//! lacks becomes the widest that it has. No set is global.
+//!
 //! # What no machine of the regular tests has run
 //! They run on AVX2 without AVX-512. These files compile there and run nothing:
 //!

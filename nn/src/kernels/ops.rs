@@ -1,8 +1,8 @@
 //! Element-wise and row-wise operations: layer normalisation, softmax, squared ReLU and their gradients, sums and dot
 //! products. Those of `kernels::norm` and of the training steps are tested against these.
 //!
-//! Plain loops that vectorise: `by_isa` compiles each for AVX-512, AVX2 and the baseline and dispatches on
-//! [`Isa::used`](super::isa::Isa::used), so one binary serves every machine.
+//! Plain loops that vectorise: `by_isa` compiles each for AVX-512, AVX2 and the baseline and dispatches on the
+//! [`Isa`](super::isa::Isa) of the call, so one binary serves every machine.
 
 use crate::by_isa;
 
@@ -99,17 +99,27 @@ by_isa! {
     }
 }
 
+/// Inputs of a normalisation's gradient.
+#[derive(Clone, Copy)]
+pub struct Normed<'a, T = f32> {
+    /// `[width]`.
+    pub gamma: &'a [f32],
+    /// `[rows, width]`: normalised rows (mean 0, variance 1), floats or lanes of two bf16.
+    pub unit: &'a [T],
+    /// `[rows]`: 1 / standard deviation of each row.
+    pub scale: &'a [f32],
+}
+
 by_isa! {
     /// Gradient of [`layer_norm`]: adds to `dx`, `dgamma` and `dbeta`.
     pub fn layer_norm_backward(
         dout: &[f32],
-        gamma: &[f32],
-        unit: &[f32],
-        scale: &[f32],
+        normed: Normed<'_>,
         dx: &mut [f32],
         dgamma: &mut [f32],
         dbeta: &mut [f32],
     ) {
+        let Normed { gamma, unit, scale } = normed;
         let width = gamma.len();
         let rows = dout.chunks_exact(width).zip(unit.chunks_exact(width));
         for (((dout, unit), dx), scale) in rows.zip(dx.chunks_exact_mut(width)).zip(scale) {
@@ -308,6 +318,7 @@ by_isa! {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernels::isa::Isa;
 
     #[test]
     fn means_and_modes_are_those_of_plain_loops() {
@@ -317,7 +328,7 @@ mod tests {
         rows[64..128].fill(0.0);
         rows[128..192].fill(0.5);
         let (mut means, mut modes) = ([0.0; 10], [0; 10]);
-        mean_and_mode64(&rows, &of, &mut means, &mut modes);
+        mean_and_mode64(Isa::found(), &rows, &of, &mut means, &mut modes);
         for ((row, mean), mode) in rows.chunks_exact(64).zip(means).zip(modes) {
             let want: f32 = row.iter().zip(&of).map(|(p, x)| p * x).sum();
             assert!((mean - want).abs() < 1e-4, "{mean} for {want}");
@@ -329,7 +340,7 @@ mod tests {
     fn binary_loss_of_a_row_is_the_sum_of_softplus() {
         let row: Vec<f32> = (0..64).map(|i| (i as f32 - 40.0) / 4.0).collect();
         let mut grad = vec![0.0; 64];
-        let loss = binary_negative(&row, 2.0, &mut grad);
+        let loss = binary_negative(Isa::found(), &row, 2.0, &mut grad);
         let want: f32 = row.iter().map(|x| (1.0 + x.exp()).ln()).sum();
         assert!((loss - want).abs() < 1e-3, "{loss} against {want}");
         assert!(row.iter().zip(&grad).all(|(x, g)| (g - 2.0 / (1.0 + (-x).exp())).abs() < 1e-5));
@@ -349,7 +360,7 @@ mod tests {
     fn softmax_rows_sum_to_one_and_keep_their_order() {
         let mut rows: Vec<f32> = (0..128).map(|i| ((i * 29) % 64) as f32 / 3.0).collect();
         let logits = rows.clone();
-        softmax64(&mut rows);
+        softmax64(Isa::found(), &mut rows);
         for (row, logits) in rows.chunks(64).zip(logits.chunks(64)) {
             assert!((row.iter().sum::<f32>() - 1.0).abs() < 1e-5);
             assert!(
@@ -362,7 +373,7 @@ mod tests {
     fn normalised_rows_have_mean_zero_and_variance_one() {
         let x: Vec<f32> = (0..40).map(|i| (i * i % 17) as f32).collect();
         let (mut unit, mut scale, mut out) = (vec![0.0; 40], vec![0.0; 2], vec![0.0; 40]);
-        layer_norm(&x, &[2.0; 20], &[1.0; 20], &mut unit, &mut scale, &mut out);
+        layer_norm(Isa::found(), &x, &[2.0; 20], &[1.0; 20], &mut unit, &mut scale, &mut out);
         for (unit, out) in unit.chunks(20).zip(out.chunks(20)) {
             assert!(unit.iter().sum::<f32>().abs() < 1e-4);
             assert!((unit.iter().map(|x| x * x).sum::<f32>() / 20.0 - 1.0).abs() < 1e-3);

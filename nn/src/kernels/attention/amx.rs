@@ -91,9 +91,9 @@ fn floats(lines: &mut [Line]) -> &mut [f32] {
     unsafe { std::slice::from_raw_parts_mut(lines.as_mut_ptr().cast(), LANES * lines.len()) }
 }
 
-/// Whether [`attend`] supports heads of `dim` channels on this CPU: values fill whole panels, or half of one.
-pub(crate) fn supports(dim: usize) -> bool {
-    Isa::used() == Isa::Amx && (dim == CHANNELS || dim.is_multiple_of(2 * CHANNELS))
+/// Whether [`attend`] supports heads of `dim` channels with `isa` on this CPU: values fill whole panels, or half of one.
+pub(crate) fn supports(isa: Isa, dim: usize) -> bool {
+    isa.available() == Isa::Amx && (dim == CHANNELS || dim.is_multiple_of(2 * CHANNELS))
 }
 
 /// Calls `take` with the index of the first row and the attention outputs of 16 rows, `[16, width]`, four
@@ -108,7 +108,7 @@ pub(crate) fn attend(
     take: &mut dyn FnMut(usize, &[f32]),
 ) {
     let Board { heads, dim, bias, dynamic } = *board;
-    assert!(supports(dim) && packed.heads.len() == heads, "{heads} heads of {dim}");
+    assert!(supports(Isa::Amx, dim) && packed.heads.len() == heads, "{heads} heads of {dim}");
     let lanes = TOKENS * dim / 2;
     let whole = |buffer: &Buffer| buffer.lanes().len() >= lanes;
     assert!(packed.heads.as_flattened().iter().all(whole), "heads that are not packed");

@@ -131,7 +131,7 @@ pub(crate) fn backward(
     let sizes = kept.sizes;
     let Heads { heads, dim } = sizes;
     let width = sizes.width();
-    assert!(supports(dim), "heads of {dim}");
+    assert!(supports(Isa::Amx, dim), "heads of {dim}");
     assert!(to.dscores.len() >= heads * SQUARE / 2, "room for scores");
     assert!(to.dqkv.len() >= TOKENS * 3 * width / 2 && to.sums.len() >= 3 * width, "room");
     for h in 0..heads {
@@ -399,7 +399,7 @@ mod tests {
     #[test]
     fn gradients_equal_plain_loops() {
         for (heads, dim) in [(3, 32), (2, 64)] {
-            if !supports(dim) {
+            if !supports(Isa::Amx, dim) {
                 return crate::kernels::isa::skipped("AMX");
             }
             let (width, random) = (heads * dim, &mut Rng::new(dim as u64));

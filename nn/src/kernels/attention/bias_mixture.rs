@@ -21,7 +21,7 @@ pub(crate) struct FixedBasis {
     scale: Vec<f32>,
     /// Entries of a pattern.
     places: usize,
-    /// AVX512_VNNI was present at construction and allowed by [`Isa::limit`]; otherwise AVX2.
+    /// AVX512_VNNI was present and allowed at construction; otherwise AVX2.
     by_vnni: bool,
 }
 
@@ -46,12 +46,12 @@ pub(crate) struct Mixed<'a> {
 }
 
 impl FixedBasis {
-    /// Quantizes `basis`, `[rank, places]`. None if the CPU has no kernel, `rank` is odd or `places` is no
+    /// Quantizes `basis`, `[rank, places]`. None if `isa` or the CPU has no kernel, `rank` is odd or `places` is no
     /// multiple of 64.
-    pub(crate) fn new(basis: &[f32], rank: usize) -> Option<FixedBasis> {
+    pub(crate) fn new(isa: Isa, basis: &[f32], rank: usize) -> Option<FixedBasis> {
         let places = basis.len().checked_div(rank)?;
         let fits = rank > 0 && rank.is_multiple_of(2) && places.is_multiple_of(PLACES_512);
-        let by_vnni = match Isa::used() {
+        let by_vnni = match isa.available() {
             Isa::Avx2 => false,
             Isa::Avx512 | Isa::Amx if is_x86_feature_detected!("avx512vnni") => true,
             _ => return None,
@@ -120,7 +120,7 @@ impl FixedBasis {
         let rows = rows.min(FOUR);
         let last = (rows.max(1) - 1) * self.places + end;
         assert!(mixed.base.is_none_or(|base| base.len() >= last), "a base of fewer than {last}");
-        // SAFETY: the CPU has AVX512_VNNI or AVX2, found at construction, whatever the limit is now; the pairs
+        // SAFETY: the CPU has AVX512_VNNI or AVX2, found at construction; the pairs
         // are four rows of one lane per line; `rows` rows of these entries lie in `out` and, full length, in
         // `base`: asserted above.
         unsafe {
@@ -235,7 +235,7 @@ mod tests {
         };
         for (rank, rows) in [(16, 4), (16, 7), (2, 1), (6, 5)] {
             let (basis, shares) = (numbers(rank * 64, 3.0), numbers(rows * rank, 0.7));
-            let Some(fixed) = FixedBasis::new(&basis, rank) else {
+            let Some(fixed) = FixedBasis::new(Isa::found(), &basis, rank) else {
                 return crate::kernels::isa::skipped("fixed-point mixtures");
             };
             let mut out = vec![9.0; rows * 64];
@@ -255,7 +255,7 @@ mod tests {
             (0..count).map(|i| (i * 7919 % 1013) as f32 / 506.5 - 1.0).collect()
         };
         let (basis, shares, base) = (numbers(4 * 256), numbers(3 * 4), numbers(3 * 256 + 5));
-        let Some(fixed) = FixedBasis::new(&basis, 4) else {
+        let Some(fixed) = FixedBasis::new(Isa::found(), &basis, 4) else {
             return crate::kernels::isa::skipped("fixed-point mixtures");
         };
         let (mut four, mut whole) = (QuantizedShares::default(), vec![0.0; 3 * 256]);
@@ -274,7 +274,7 @@ mod tests {
 
     #[test]
     fn the_highest_sums_fit_and_nan_propagates() {
-        let Some(fixed) = FixedBasis::new(&[-5.0; 16 * 64], 16) else {
+        let Some(fixed) = FixedBasis::new(Isa::found(), &[-5.0; 16 * 64], 16) else {
             return crate::kernels::isa::skipped("fixed-point mixtures");
         };
         let (mut shares, mut out) = ([2.0; 16], [0.0; 64]);
@@ -283,6 +283,9 @@ mod tests {
         shares[3] = f32::NAN;
         fixed.mix(&shares, &mut QuantizedShares::default(), &mut out);
         assert!(out.iter().all(|x| x.is_nan()));
-        assert!(FixedBasis::new(&[1.0; 3 * 64], 3).is_none() && FixedBasis::new(&[], 0).is_none());
+        assert!(
+            FixedBasis::new(Isa::found(), &[1.0; 3 * 64], 3).is_none()
+                && FixedBasis::new(Isa::found(), &[], 0).is_none()
+        );
     }
 }

@@ -25,6 +25,7 @@ mod head;
 mod int16;
 mod single;
 
+use super::gemm::Method;
 #[cfg(target_arch = "x86_64")]
 use super::isa;
 use super::isa::Isa;
@@ -43,14 +44,10 @@ pub(crate) struct Operands {
     fixed: int16::Packed,
 }
 
-/// Whether [`attend`] supports this head size on this CPU; int8 means 16-bit fixed point. [`amx`] computes
+/// Whether [`attend`] supports this head size by this method on this CPU; int8 means 16-bit fixed point. [`amx`] computes
 /// all heads of a position in one call.
-pub(crate) fn supports(arithmetic: Arithmetic, dim: usize) -> bool {
-    supports_on(Isa::used(), arithmetic, dim)
-}
-
-fn supports_on(isa: Isa, arithmetic: Arithmetic, dim: usize) -> bool {
-    match (arithmetic, isa) {
+pub(crate) fn supports(Method { isa, arithmetic }: Method, dim: usize) -> bool {
+    match (arithmetic, isa.available()) {
         (Arithmetic::Single, Isa::Neon | Isa::Avx2) => dim.is_multiple_of(16),
         (Arithmetic::Single, Isa::Avx512 | Isa::Amx) => dim.is_multiple_of(32),
         #[cfg(target_arch = "x86_64")]
@@ -66,21 +63,20 @@ fn supports_on(isa: Isa, arithmetic: Arithmetic, dim: usize) -> bool {
 /// # Panics
 /// If [`supports`] is false for the head or a slice is too short: a fault of the caller.
 pub(crate) fn attend(
-    arithmetic: Arithmetic,
+    method: Method,
     head: &Head<'_>,
     operands: &mut Operands,
     out: &mut [f32],
     row: usize,
 ) {
-    // Read once: another thread may call `Isa::limit` meanwhile.
-    let isa = Isa::used();
-    assert!(supports_on(isa, arithmetic, head.dim), "heads of {} in {arithmetic}", head.dim);
+    let (isa, arithmetic) = (method.isa.available(), method.arithmetic);
+    assert!(supports(method, head.dim), "heads of {} in {arithmetic}", head.dim);
     let len = (TOKENS - 1) * head.stride + head.dim;
     assert!(head.qkv.iter().all(|part| part.len() >= len) && head.stride >= head.dim, "rows");
     assert!(row >= head.dim && out.len() >= (TOKENS - 1) * row + head.dim, "room");
     let square = |bias: &[f32]| bias.len() >= TOKENS * TOKENS;
     assert!(square(head.bias) && head.dynamic.is_none_or(square), "bias");
-    // SAFETY: `supports_on` found the instructions (AVX2 + FMA, AVX-512 F/BW/DQ, AVX512_BF16 or NEON) and the head
+    // SAFETY: `supports` found the instructions (AVX2 + FMA, AVX-512 F/BW/DQ, AVX512_BF16 or NEON) and the head
     // size for this kernel; queries, keys, values hold 64 rows of `dim` floats, `out` 64 rows `row` apart, both
     // biases 64 x 64 floats: all asserted above.
     unsafe {

@@ -230,9 +230,9 @@ mod tests {
                 std::array::from_fn(|i| top - ((start * TOKENS + i) % 8700) as f32 / 100.0);
             row[0] = top;
             let inputs = row;
-            // SAFETY: each kernel runs only where `Isa::used` found its instructions.
+            // SAFETY: each kernel runs only where `Isa::found` found its instructions.
             let share = unsafe {
-                match Isa::used() {
+                match Isa::found() {
                     #[cfg(target_arch = "x86_64")]
                     Isa::Avx512 | Isa::Amx => by_avx512(&mut row),
                     #[cfg(target_arch = "x86_64")]

@@ -21,7 +21,7 @@ fn twin(head: &Head<'_>, out: &mut [f32], row: usize) {
                 product / (head.dim as f32).sqrt() + dynamic
             })
             .collect();
-        norm::attention_softmax(&mut scores, &head.bias[i * TOKENS..][..TOKENS]);
+        norm::attention_softmax(Isa::found(), &mut scores, &head.bias[i * TOKENS..][..TOKENS]);
         for d in 0..head.dim {
             out[i * row + d] = (0..TOKENS).map(|j| scores[j] * at(2, j, d)).sum();
         }
@@ -46,13 +46,13 @@ fn one_pass_equals_plain_loops() {
             for (arithmetic, error) in
                 [(Arithmetic::Single, 2e-5), (Arithmetic::Bf16, 2.5e-3), (Arithmetic::Int8, 3e-3)]
             {
-                if !supports(arithmetic, dim) {
+                if !supports(Method::widest(arithmetic), dim) {
                     crate::kernels::isa::skipped(format_args!(
                         "attention of {dim} channels in {arithmetic}"
                     ));
                     continue;
                 }
-                attend(arithmetic, &head, &mut Operands::default(), &mut got, row);
+                attend(Method::widest(arithmetic), &head, &mut Operands::default(), &mut got, row);
                 for (got, want) in got.iter().zip(&want) {
                     assert!((got - want).abs() <= error * (1.0 + spread), "{got} for {want}");
                 }
@@ -74,7 +74,8 @@ fn all_heads_in_one_call_equal_plain_loops() {
         let qkv = numbers(TOKENS * stride, 1, spread);
         let (bias, shares) = (numbers(heads * SQUARE, 2, 2.0), numbers(heads * rank, 3, 0.5));
         let part = |h: usize, i: usize| &qkv[i * width + h * dim..];
-        let basis = FixedBasis::new(&patterns, rank).filter(|_| amx::supports(dim));
+        let basis =
+            FixedBasis::new(Isa::found(), &patterns, rank).filter(|_| amx::supports(Isa::Amx, dim));
         let Some(basis) = basis else { return crate::kernels::isa::skipped(Isa::Amx) };
         let mut packed = amx::Packed::default();
         let method = amx::PANELS;
@@ -122,14 +123,14 @@ fn the_highest_sums_are_right() {
         let (qkv, bias) = (vec![-3.0; TOKENS * dim], vec![0.0; TOKENS * TOKENS]);
         let head = Head { qkv: [&qkv; 3], stride: dim, dim, bias: &bias, dynamic: None };
         for arithmetic in [Arithmetic::Single, Arithmetic::Bf16, Arithmetic::Int8] {
-            if !supports(arithmetic, dim) {
+            if !supports(Method::widest(arithmetic), dim) {
                 crate::kernels::isa::skipped(format_args!(
                     "attention of {dim} channels in {arithmetic}"
                 ));
                 continue;
             }
             let mut out = vec![0.0; TOKENS * dim];
-            attend(arithmetic, &head, &mut Operands::default(), &mut out, dim);
+            attend(Method::widest(arithmetic), &head, &mut Operands::default(), &mut out, dim);
             assert!(out.iter().all(|x| (x + 3.0).abs() < 1e-3), "{dim} in {arithmetic}");
         }
     }
@@ -142,12 +143,12 @@ fn nan_propagates() {
     let bias = vec![0.0; TOKENS * TOKENS];
     let head = Head { qkv: [&qkv; 3], stride: 32, dim: 32, bias: &bias, dynamic: None };
     for arithmetic in [Arithmetic::Single, Arithmetic::Bf16, Arithmetic::Int8] {
-        if !supports(arithmetic, 32) {
+        if !supports(Method::widest(arithmetic), 32) {
             crate::kernels::isa::skipped(format_args!("attention of 32 channels in {arithmetic}"));
             continue;
         }
         let mut out = vec![0.0; TOKENS * 32];
-        attend(arithmetic, &head, &mut Operands::default(), &mut out, 32);
+        attend(Method::widest(arithmetic), &head, &mut Operands::default(), &mut out, 32);
         assert!(out.iter().any(|x| x.is_nan()));
     }
 }

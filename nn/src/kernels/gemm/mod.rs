@@ -19,6 +19,7 @@ mod format;
 pub(crate) mod int16;
 pub mod int8;
 mod matrix;
+mod method;
 #[cfg(target_arch = "x86_64")]
 mod microkernel;
 mod operand;
@@ -38,16 +39,17 @@ pub(crate) use bf16::amx::{BlockSums, Epilogue};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use bf16::pairs::Bf16Rows;
 pub use matrix::{Accumulate, Mat};
+pub use method::Method;
 pub use operand::Operand;
 #[cfg(target_arch = "x86_64")]
-pub(crate) use packed::{Buffer, Left, Method, Right};
+pub(crate) use packed::{Buffer, Left, Right};
 
 /// `out[.., ..n] (+)= scale * a * b`, with `out` row-major and `stride` between its rows.
 ///
 /// # Panics
 /// If shapes do not agree: a fault of the caller's shapes, never of user input.
 pub fn matmul(
-    arithmetic: Arithmetic,
+    method: Method,
     out: &mut [f32],
     stride: usize,
     into: Accumulate<'_>,
@@ -57,10 +59,10 @@ pub fn matmul(
 ) {
     assert_eq!(a.cols, b.rows, "inner sizes differ");
     #[cfg(target_arch = "x86_64")]
-    by_kernel(packed::Method { isa: Isa::used(), arithmetic }, out, stride, into, scale, a, b);
+    by_kernel(method, out, stride, into, scale, a, b);
     #[cfg(not(target_arch = "x86_64"))]
     {
-        let _ = arithmetic;
+        let _ = method;
         by_gemm(out, stride, into, scale, a, b);
     }
 }
@@ -69,7 +71,7 @@ pub fn matmul(
 pub struct Packed {
     /// Format of the lanes.
     #[cfg(target_arch = "x86_64")]
-    method: packed::Method,
+    method: Method,
     /// Lanes in the kernel's layout.
     #[cfg(target_arch = "x86_64")]
     lanes: packed::Buffer,
@@ -83,8 +85,23 @@ pub struct Packed {
 impl Packed {
     /// Packs `b`; an unavailable arithmetic becomes single.
     #[must_use]
-    pub fn new(b: Mat<'_>, arithmetic: Arithmetic) -> Packed {
-        Packed::by(Isa::used(), b, arithmetic)
+    pub fn new(b: Mat<'_>, method: Method) -> Packed {
+        let (rows, cols) = (b.rows, b.cols);
+        #[cfg(target_arch = "x86_64")]
+        {
+            let isa = method.isa.available();
+            let halves = method.arithmetic == Arithmetic::Bf16 && method.arithmetic.available(isa);
+            let arithmetic = if halves { Arithmetic::Bf16 } else { Arithmetic::Single };
+            let (method, mut lanes) = (Method { isa, arithmetic }, packed::Buffer::default());
+            let _ = packed::Right::packed(b, method, &mut lanes);
+            Packed { method, lanes, rows, cols }
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        {
+            let _ = method;
+            let at = |i: usize| b.data[i / cols * b.row_stride + i % cols * b.col_stride];
+            Packed { values: (0..rows * cols).map(at).collect(), rows, cols }
+        }
     }
 
     /// Rows and columns of the operand.
@@ -105,17 +122,8 @@ impl Packed {
         }
         #[cfg(not(target_arch = "x86_64"))]
         {
-            *self = Packed::by(Isa::used(), b, Arithmetic::Single);
+            *self = Packed::new(b, Method::widest(Arithmetic::Single));
         }
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    fn by(isa: Isa, b: Mat<'_>, arithmetic: Arithmetic) -> Packed {
-        let halves = arithmetic == Arithmetic::Bf16 && super::isa::bf16();
-        let arithmetic = if halves { Arithmetic::Bf16 } else { Arithmetic::Single };
-        let (method, mut lanes) = (packed::Method { isa, arithmetic }, packed::Buffer::default());
-        let _ = packed::Right::packed(b, method, &mut lanes);
-        Packed { method, lanes, rows: b.rows, cols: b.cols }
     }
 
     /// The first `cols` columns.
@@ -123,13 +131,6 @@ impl Packed {
     fn right(&self, cols: usize) -> packed::Right<'_> {
         let lanes = self.lanes.lanes();
         packed::Right::of(lanes, self.cols, cols, self.rows, self.method)
-    }
-
-    #[cfg(not(target_arch = "x86_64"))]
-    fn by(_: Isa, b: Mat<'_>, _: Arithmetic) -> Packed {
-        let (rows, cols) = (b.rows, b.cols);
-        let at = |i: usize| b.data[i / cols * b.row_stride + i % cols * b.col_stride];
-        Packed { values: (0..rows * cols).map(at).collect(), rows, cols }
     }
 }
 
@@ -206,17 +207,17 @@ pub(crate) unsafe fn multiply_blocks<F: Epilogue>(
     by_tiles && unsafe { bf16::amx::whole(&left, &right, finish) }
 }
 
-/// `out += aᵀ * b`, `[a.cols, b.cols]`: the gradient of weights.
+/// `out += aᵀ * b`, `[a.cols, b.cols]`, by the kernels of `isa`: the gradient of weights.
 ///
 /// # Panics
 /// If the operands differ in rows or arithmetic, or `out` is too small: a fault of the caller.
-pub fn multiply_transposed(out: &mut [f32], a: &Operand, b: &Operand) {
+pub fn multiply_transposed(isa: Isa, out: &mut [f32], a: &Operand, b: &Operand) {
     assert!(a.rows() == b.rows() && a.arithmetic() == b.arithmetic(), "operands of two passes");
     #[cfg(target_arch = "x86_64")]
     if a.arithmetic() == Arithmetic::Bf16 {
         return BUFFERS.with_borrow_mut(|[first, second]| {
-            // bf16 operands exist only with AVX-512; a lower limit set since then applies to later passes.
-            let isa = Isa::used().max(Isa::Avx512);
+            // bf16 operands exist only with AVX-512.
+            let isa = isa.max(Isa::Avx512);
             let right = b.right(isa, second);
             if microkernel::add_transposed(out, b.cols(), a.pairs(), right, first) {
                 return;
@@ -227,7 +228,15 @@ pub fn multiply_transposed(out: &mut [f32], a: &Operand, b: &Operand) {
     }
     let all = 0..a.rows();
     let (left, right) = (a.floats(all.clone()).t(), b.floats(all));
-    matmul(Arithmetic::Single, out, b.cols(), Accumulate::Add, 1.0, left, right);
+    matmul(
+        Method { isa, arithmetic: Arithmetic::Single },
+        out,
+        b.cols(),
+        Accumulate::Add,
+        1.0,
+        left,
+        right,
+    );
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -242,7 +251,7 @@ const MIN_PACKED: usize = 8;
 
 #[cfg(target_arch = "x86_64")]
 fn by_kernel(
-    method: packed::Method,
+    method: Method,
     out: &mut [f32],
     stride: usize,
     into: Accumulate<'_>,
@@ -250,11 +259,12 @@ fn by_kernel(
     a: Mat<'_>,
     b: Mat<'_>,
 ) {
-    use packed::{Left, Method, Right};
-    let Method { isa, arithmetic } = method;
+    use packed::{Left, Right};
+    let (isa, arithmetic) = (method.isa.available(), method.arithmetic);
+    let method = Method { isa, arithmetic };
     BUFFERS.with_borrow_mut(|[first, second]| {
         let small = a.rows < MIN_PACKED || a.cols < MIN_PACKED;
-        if arithmetic == Arithmetic::Bf16 && arithmetic.available() && !small {
+        if arithmetic == Arithmetic::Bf16 && arithmetic.available(isa) && !small {
             let right = Right::packed(b, method, second);
             let left = Left::halves(a, scale, isa, first);
             return microkernel::multiply(out, stride, into, 1.0, isa, left, right);

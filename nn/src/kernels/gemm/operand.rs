@@ -10,7 +10,6 @@ use super::matrix::Mat;
 #[cfg(target_arch = "x86_64")]
 use super::packed::{Buffer, Left, Right};
 use crate::kernels::isa;
-#[cfg(target_arch = "x86_64")]
 use crate::kernels::isa::Isa;
 #[cfg(target_arch = "x86_64")]
 use crate::kernels::simd::avx512::LANES;
@@ -115,7 +114,7 @@ impl Operand {
     ///
     /// # Panics
     /// If `out` is not as long as a row: a fault of the caller.
-    pub fn add_every(&self, every: usize, rest: usize, out: &mut [f32]) {
+    pub fn add_every(&self, isa: Isa, every: usize, rest: usize, out: &mut [f32]) {
         assert!(out.len() == self.cols, "{} floats for {} columns", out.len(), self.cols);
         #[cfg(target_arch = "x86_64")]
         if self.halves {
@@ -127,7 +126,12 @@ impl Operand {
             return unsafe { add_halves(first, every * self.stride(), rows, out) };
         }
         for row in (rest..self.rows).step_by(every) {
-            crate::kernels::ops::add_scaled(out, 1.0, &self.floats[row * self.cols..][..self.cols]);
+            crate::kernels::ops::add_scaled(
+                isa,
+                out,
+                1.0,
+                &self.floats[row * self.cols..][..self.cols],
+            );
         }
     }
 

@@ -8,6 +8,7 @@ use super::bf16::columns::{pack_columns, transpose_columns};
 use super::bf16::pairs::{Bf16Rows, FloatRows, Pairs};
 use super::bf16::rows::pack_rows;
 use super::matrix::Mat;
+use super::method::Method;
 use super::panels::PANEL;
 use super::panels::{
     Panels, pack_panels, pack_right_plain, pack_right_single, transpose_lanes,
@@ -17,26 +18,6 @@ use crate::kernels::isa;
 use crate::kernels::isa::Isa;
 use crate::kernels::simd::avx512::LANES;
 use crate::precision::Arithmetic;
-
-/// A kernel.
-#[derive(Clone, Copy)]
-pub(crate) struct Method {
-    /// Instruction set.
-    pub isa: Isa,
-    /// Content of the lanes.
-    pub arithmetic: Arithmetic,
-}
-
-impl Method {
-    /// Panel layout of a right operand with `k` rows before packing.
-    fn panels(self, k: usize, cols: usize) -> Panels {
-        let columns = match (self.isa, self.arithmetic) {
-            (Isa::Amx, Arithmetic::Bf16) => LANES,
-            _ => PANEL,
-        };
-        Panels::new(depth(self.arithmetic, k), columns, cols)
-    }
-}
 
 /// The left operand: lane `p` of row `i` is `data[i * row + p * step]`.
 #[derive(Clone, Copy)]
@@ -105,6 +86,15 @@ fn depth(arithmetic: Arithmetic, k: usize) -> usize {
         Arithmetic::Bf16 => k.div_ceil(2),
         _ => k,
     }
+}
+
+/// Panel layout of a right operand with `k` rows before packing.
+fn panels(method: Method, k: usize, cols: usize) -> Panels {
+    let columns = match (method.isa, method.arithmetic) {
+        (Isa::Amx, Arithmetic::Bf16) => LANES,
+        _ => PANEL,
+    };
+    Panels::new(depth(method.arithmetic, k), columns, cols)
 }
 
 impl<'a> Left<'a> {
@@ -230,7 +220,7 @@ impl<'a> Right<'a> {
         let Method { isa, arithmetic } = method;
         let halves = arithmetic == Arithmetic::Bf16;
         assert!(isa <= Isa::found() && (!halves || isa::bf16()), "no {arithmetic} by {isa}");
-        let panels = method.panels(b.rows, b.cols);
+        let panels = panels(method, b.rows, b.cols);
         let out = buffer.hold(panels.lanes);
         // SAFETY: the CPU has `isa`, and AVX512_BF16 for bf16, asserted above; the buffer holds `panels.lanes`,
         // all panels.
@@ -255,7 +245,7 @@ impl<'a> Right<'a> {
         assert!(isa::bf16(), "no bf16 on this CPU");
         let (rows, cols) = b.sizes();
         let method = Method { isa, arithmetic: Arithmetic::Bf16 };
-        let panels = method.panels(rows, cols);
+        let panels = panels(method, rows, cols);
         let out = buffer.hold(panels.lanes);
         // SAFETY: AVX512_BF16 was asserted; the buffer holds `panels.lanes`, all panels.
         unsafe { pack_panels(b, panels, out) };
@@ -271,7 +261,7 @@ impl<'a> Right<'a> {
         let (cols, rows) = b.sizes();
         assert!(cols.is_multiple_of(LANES) && rows.is_multiple_of(2 * LANES), "{cols} x {rows}");
         let method = Method { isa, arithmetic: Arithmetic::Bf16 };
-        let panels = method.panels(rows, cols);
+        let panels = panels(method, rows, cols);
         let out = buffer.hold(panels.lanes);
         // SAFETY: AVX512_BF16 (hence F/BW) was asserted, as were blocks of 16 columns and 32 rows; the buffer
         // holds `panels.lanes`, all panels.
@@ -287,7 +277,7 @@ impl<'a> Right<'a> {
         k: usize,
         method: Method,
     ) -> Right<'a> {
-        let Panels { columns, step, depth, lanes } = method.panels(k, all);
+        let Panels { columns, step, depth, lanes } = panels(method, k, all);
         assert!(cols <= all && data.len() >= lanes, "{lanes} lanes in {}", data.len());
         let (panel, arithmetic) = (depth * columns, method.arithmetic);
         Right { data, step, panel, columns, cols, depth, arithmetic }

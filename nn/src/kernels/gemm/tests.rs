@@ -28,7 +28,8 @@ fn products_of_operands_equal_those_of_their_floats() {
     let sizes = [(64, 32, 48), (7, 5, 3), (33, 40, 80), (1, 8, 1), (96, 64, 32), (32, 32, 96)];
     for (rows, inputs, outputs) in sizes {
         for arithmetic in [Arithmetic::Single, Arithmetic::Bf16] {
-            let arithmetic = if arithmetic.available() { arithmetic } else { Arithmetic::Single };
+            let arithmetic =
+                if arithmetic.available(Isa::found()) { arithmetic } else { Arithmetic::Single };
             let (x, dout) = (&data[..rows * inputs], &data[11..11 + rows * outputs]);
             let mut operands = [Operand::default(), Operand::default()];
             let [a, b] = &mut operands;
@@ -52,7 +53,7 @@ fn products_of_operands_equal_those_of_their_floats() {
             near(&back, &x[half * inputs..]);
 
             let weight = Mat::new(&data[5..], inputs, outputs, outputs);
-            let packed = Packed::new(weight, arithmetic);
+            let packed = Packed::new(weight, Method::widest(arithmetic));
             let len = (rows - half) * outputs;
             let (mut got, mut want) = (vec![0.5; len], vec![0.5; len]);
             multiply_rows(&mut got, outputs, Accumulate::Add, a, half..rows, &packed, outputs);
@@ -61,14 +62,14 @@ fn products_of_operands_equal_those_of_their_floats() {
             near(&got, &want);
 
             let (mut got, mut want) = (vec![0.5; inputs * outputs], vec![0.5; inputs * outputs]);
-            multiply_transposed(&mut got, a, b);
+            multiply_transposed(Isa::found(), &mut got, a, b);
             let left = Mat::new(x, rows, inputs, inputs).t();
             let right = Mat::new(dout, rows, outputs, outputs);
             twin(&mut want, outputs, Accumulate::Add, 1.0, left, right);
             near(&got, &want);
 
             let (mut got, mut want) = (vec![0.5; outputs], vec![0.5; outputs]);
-            b.add_every(3, 1, &mut got);
+            b.add_every(Isa::found(), 3, 1, &mut got);
             for row in dout.chunks_exact(outputs).skip(1).step_by(3) {
                 want.iter_mut().zip(row).for_each(|(want, x)| *want += x);
             }
@@ -83,7 +84,7 @@ fn kernels() -> Vec<(Isa, Arithmetic, f32)> {
     let all = [Isa::Portable, Isa::Avx2, Isa::Avx512];
     let all = all.map(|isa| (isa, Arithmetic::Single, 1e-4));
     let bf16 = [Isa::Avx512, Isa::Amx].map(|isa| (isa, Arithmetic::Bf16, 0.02));
-    let bf16 = bf16.into_iter().filter(|_| Arithmetic::Bf16.available());
+    let bf16 = bf16.into_iter().filter(|_| Arithmetic::Bf16.available(Isa::found()));
     all.into_iter().chain(bf16).filter(|(isa, ..)| *isa <= Isa::found()).collect()
 }
 
@@ -105,7 +106,7 @@ fn check((m, n, k, pad): (usize, usize, usize, usize), transposed: (bool, bool),
         for into in [Accumulate::Replace, Accumulate::Add, Accumulate::Bias(&bias)] {
             let start = vec![0.25; m * (n + pad)];
             let (mut got, mut packed, mut want) = (start.clone(), start.clone(), start);
-            let method = packed::Method { isa, arithmetic };
+            let method = Method { isa, arithmetic };
             by_kernel(method, &mut got, n + pad, into, 0.5, a, b);
             twin(&mut want, n + pad, into, 0.5, a, b);
             let near = |x: f32, y: f32| (x - y).abs() < error * (k as f32).sqrt();
@@ -114,7 +115,7 @@ fn check((m, n, k, pad): (usize, usize, usize, usize), transposed: (bool, bool),
                 assert!(near(*x, *y), "{shown}: {x} against {y}");
             }
             let cols = n.div_ceil(2);
-            let right = Packed::by(isa, b, arithmetic);
+            let right = Packed::new(b, method);
             matmul_packed(&mut packed, n + pad, into, a, &right, cols);
             want.fill(0.25);
             twin(&mut want, n + pad, into, 1.0, a, Mat { cols, ..b });

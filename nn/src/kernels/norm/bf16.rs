@@ -1,9 +1,9 @@
 //! Element-wise and row-wise work between the products of a training step, by AVX-512, one pass each and
 //! rounded to bf16 on the way. The references are in [`crate::kernels::norm`] and [`crate::kernels::ops`].
 
-use super::Normed;
 use super::moments::Moments;
 use super::squared_relu::slope;
+use crate::kernels::ops::Normed;
 use crate::kernels::simd::avx512::{LANES, bf16_to_f32, f32_to_bf16};
 use crate::kernels::simd::horizontal::{EIGHT, broadcast8, reduce8};
 use std::arch::x86_64::*;

@@ -1,9 +1,8 @@
 //! Layer normalisation of rows of floats and its gradient by AVX-512 where the CPU has it, and for a few rows by any
 //! [`Vector`]. The compiler does not vectorise the row sums of [`ops`]'s plain loops, which are the references.
 
-#[cfg(target_arch = "x86_64")]
 use crate::kernels::isa::Isa;
-use crate::kernels::ops;
+use crate::kernels::ops::{self, Normed};
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use crate::kernels::simd::Vector;
 #[cfg(target_arch = "x86_64")]
@@ -16,6 +15,7 @@ use std::arch::x86_64::*;
 /// # Panics
 /// If `unit`, `scale` or `out` is shorter than `x` asks: a fault of the caller.
 pub fn layer_norm(
+    isa: Isa,
     x: &[f32],
     gamma: &[f32],
     beta: &[f32],
@@ -24,16 +24,16 @@ pub fn layer_norm(
     out: &mut [f32],
 ) {
     #[cfg(target_arch = "x86_64")]
-    if gamma.len().is_multiple_of(LANES) && Isa::used() >= Isa::Avx512 {
+    if gamma.len().is_multiple_of(LANES) && isa.available() >= Isa::Avx512 {
         let rows = x.len() / gamma.len();
         assert!(beta.len() == gamma.len() && scale.len() >= rows, "rows of another width");
         assert!(unit.len() >= x.len() && out.len() >= x.len(), "{} floats", x.len());
-        // SAFETY: `Isa::used` found AVX-512F; `x`, `unit` and `out` hold `rows` rows of `gamma.len()`, a multiple
+        // SAFETY: `Isa::available` says that the CPU has AVX-512F; `x`, `unit` and `out` hold `rows` rows of `gamma.len()`, a multiple
         // of 16, `scale` `rows`, `beta` one row: asserted above.
         unsafe { norm_rows(x, gamma, beta, unit, scale, out) };
         return;
     }
-    ops::layer_norm(x, gamma, beta, unit, scale, out);
+    ops::layer_norm(isa, x, gamma, beta, unit, scale, out);
 }
 
 /// # Safety
@@ -85,22 +85,12 @@ unsafe fn norm_rows(
 #[cfg(target_arch = "x86_64")]
 const ROWS_PER_CALL: usize = 4;
 
-/// Inputs of a normalisation's gradient.
-#[derive(Clone, Copy)]
-pub struct Normed<'a, T = f32> {
-    /// `[width]`.
-    pub gamma: &'a [f32],
-    /// `[rows, width]`: normalised rows (mean 0, variance 1), floats or lanes of two bf16.
-    pub unit: &'a [T],
-    /// `[rows]`: 1 / standard deviation of each row.
-    pub scale: &'a [f32],
-}
-
 /// [`ops::layer_norm_backward`].
 ///
 /// # Panics
 /// If the slices are not as long as `dout` asks: a fault of the caller.
 pub fn layer_norm_backward(
+    isa: Isa,
     dout: &[f32],
     normed: Normed<'_>,
     dx: &mut [f32],
@@ -109,13 +99,13 @@ pub fn layer_norm_backward(
 ) {
     let Normed { gamma, unit, scale } = normed;
     #[cfg(target_arch = "x86_64")]
-    if gamma.len().is_multiple_of(LANES) && Isa::used() >= Isa::Avx512 {
+    if gamma.len().is_multiple_of(LANES) && isa.available() >= Isa::Avx512 {
         let (width, rows) = (gamma.len(), dout.len() / gamma.len());
         assert!(dgamma.len() == width && dbeta.len() == width, "rows of another width");
         let len = rows * width;
         assert!(unit.len() >= len && dx.len() >= len && scale.len() >= rows, "{len} floats");
         let whole = rows / ROWS_PER_CALL * ROWS_PER_CALL;
-        // SAFETY: `Isa::used` found AVX-512F; `dout`, `unit` and `dx` hold `rows` rows of `width`, a multiple of
+        // SAFETY: `Isa::available` says that the CPU has AVX-512F; `dout`, `unit` and `dx` hold `rows` rows of `width`, a multiple of
         // 16, `scale` `rows`, `dgamma` and `dbeta` one row: asserted above.
         unsafe {
             for row in (0..whole).step_by(ROWS_PER_CALL) {
@@ -127,7 +117,7 @@ pub fn layer_norm_backward(
         }
         return;
     }
-    ops::layer_norm_backward(dout, gamma, unit, scale, dx, dgamma, dbeta);
+    ops::layer_norm_backward(isa, dout, normed, dx, dgamma, dbeta);
 }
 
 /// Gradient of `R` rows from `first` on.
@@ -261,8 +251,16 @@ mod tests {
             let [mut unit, mut out, mut normalized2, mut out2] =
                 [(); 4].map(|()| vec![0.0; x.len()]);
             let (mut scale, mut scale2) = ([0.0; 6], [0.0; 6]);
-            layer_norm(&x, &gamma, &beta, &mut unit, &mut scale, &mut out);
-            ops::layer_norm(&x, &gamma, &beta, &mut normalized2, &mut scale2, &mut out2);
+            layer_norm(Isa::found(), &x, &gamma, &beta, &mut unit, &mut scale, &mut out);
+            ops::layer_norm(
+                Isa::found(),
+                &x,
+                &gamma,
+                &beta,
+                &mut normalized2,
+                &mut scale2,
+                &mut out2,
+            );
             near(&unit, &normalized2);
             near(&scale, &scale2);
             near(&out, &out2);
@@ -276,17 +274,17 @@ mod tests {
             let (dout, gamma) = (&dout[5..], numbers(width, 2.0));
             let [mut unit, mut out] = [(); 2].map(|()| vec![0.0; x.len()]);
             let mut scale = vec![0.0; rows];
-            ops::layer_norm(&x, &gamma, &gamma, &mut unit, &mut scale, &mut out);
+            ops::layer_norm(Isa::found(), &x, &gamma, &gamma, &mut unit, &mut scale, &mut out);
             let ways = [false, true].map(|plain| {
                 let mut dx = numbers(x.len(), 0.5);
                 let (mut dgamma, mut dbeta) = (numbers(width, 0.2), numbers(width, 0.3));
                 let places = (&mut dx[..], &mut dgamma[..], &mut dbeta[..]);
+                let normed = Normed { gamma: &gamma, unit: &unit, scale: &scale };
                 if plain {
                     let (dx, dgamma, dbeta) = places;
-                    ops::layer_norm_backward(dout, &gamma, &unit, &scale, dx, dgamma, dbeta);
+                    ops::layer_norm_backward(Isa::found(), dout, normed, dx, dgamma, dbeta);
                 } else {
-                    let normed = Normed { gamma: &gamma, unit: &unit, scale: &scale };
-                    layer_norm_backward(dout, normed, places.0, places.1, places.2);
+                    layer_norm_backward(Isa::found(), dout, normed, places.0, places.1, places.2);
                 }
                 [dx, dgamma, dbeta].concat()
             });

@@ -20,7 +20,7 @@ pub(crate) mod squared_relu;
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(crate) use layer_norm::normalise;
-pub(crate) use layer_norm::{MAX_ROWS, Normed, layer_norm, layer_norm_backward};
+pub(crate) use layer_norm::{MAX_ROWS, layer_norm, layer_norm_backward};
 pub(crate) use softmax::attention_softmax;
 pub(crate) use squared_relu::square_positive_backward;
 

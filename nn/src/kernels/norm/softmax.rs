@@ -1,6 +1,5 @@
 //! Softmax of rows of 64 attention scores by AVX-512 where the CPU has it. The reference is in [`ops`].
 
-#[cfg(target_arch = "x86_64")]
 use crate::kernels::isa::Isa;
 use crate::kernels::ops;
 #[cfg(target_arch = "x86_64")]
@@ -12,15 +11,15 @@ use std::arch::x86_64::*;
 ///
 /// # Panics
 /// If `bias` has fewer rows than `scores`: a fault of the caller.
-pub fn attention_softmax(scores: &mut [f32], bias: &[f32]) {
+pub fn attention_softmax(isa: Isa, scores: &mut [f32], bias: &[f32]) {
     #[cfg(target_arch = "x86_64")]
-    if Isa::used() >= Isa::Avx512 {
+    if isa.available() >= Isa::Avx512 {
         assert!(bias.len() >= scores.len(), "a bias of {} floats", bias.len());
-        // SAFETY: `Isa::used` found AVX-512F; `bias` is at least as long as `scores`, asserted above.
+        // SAFETY: `Isa::available` says that the CPU has AVX-512F; `bias` is at least as long as `scores`, asserted above.
         unsafe { softmax_rows(scores, bias) };
         return;
     }
-    ops::attention_softmax(scores, bias);
+    ops::attention_softmax(isa, scores, bias);
 }
 
 /// # Safety
@@ -80,8 +79,8 @@ mod tests {
         for spread in [0.0, 1.0, 30.0, 3000.0] {
             let (scores, bias) = (numbers(5 * 64, spread), numbers(5 * 64, 1.0));
             let (mut ours, mut plain) = (scores.clone(), scores);
-            attention_softmax(&mut ours, &bias);
-            ops::attention_softmax(&mut plain, &bias);
+            attention_softmax(Isa::found(), &mut ours, &bias);
+            ops::attention_softmax(Isa::found(), &mut plain, &bias);
             near(&ours, &plain);
         }
     }
@@ -90,7 +89,7 @@ mod tests {
     fn nan_propagates() {
         let mut scores = vec![0.0; 64];
         scores[17] = f32::NAN;
-        attention_softmax(&mut scores, &[0.0; 64]);
+        attention_softmax(Isa::found(), &mut scores, &[0.0; 64]);
         assert!(scores.iter().any(|x| x.is_nan()));
     }
 }

@@ -1,6 +1,5 @@
 //! Gradient of the squared ReLU by AVX-512 where the CPU has it. The reference is in [`ops`].
 
-#[cfg(target_arch = "x86_64")]
 use crate::kernels::isa::Isa;
 use crate::kernels::ops;
 #[cfg(target_arch = "x86_64")]
@@ -12,16 +11,16 @@ use std::arch::x86_64::*;
 ///
 /// # Panics
 /// If `squared` is shorter than `grad`: a fault of the caller.
-pub fn square_positive_backward(grad: &mut [f32], squared: &[f32]) {
+pub fn square_positive_backward(isa: Isa, grad: &mut [f32], squared: &[f32]) {
     #[cfg(target_arch = "x86_64")]
-    if grad.len().is_multiple_of(LANES) && Isa::used() >= Isa::Avx512 {
+    if grad.len().is_multiple_of(LANES) && isa.available() >= Isa::Avx512 {
         assert!(squared.len() >= grad.len(), "{} squares", squared.len());
-        // SAFETY: `Isa::used` found AVX-512F; the length of `grad` is a multiple of 16, and `squared` is at least
+        // SAFETY: `Isa::available` says that the CPU has AVX-512F; the length of `grad` is a multiple of 16, and `squared` is at least
         // as long, asserted above.
         unsafe { square_rows_backward(grad, squared) };
         return;
     }
-    ops::square_positive_backward(grad, squared);
+    ops::square_positive_backward(isa, grad, squared);
 }
 
 /// # Safety
@@ -67,8 +66,8 @@ mod tests {
     fn gradients_of_squares_agree_with_the_plain_loops() {
         let squared: Vec<f32> = numbers(320, 3.0).iter().map(|x| x.max(0.0).powi(6)).collect();
         let (mut grad, mut grad2) = (numbers(320, 1.0), numbers(320, 1.0));
-        square_positive_backward(&mut grad, &squared);
-        ops::square_positive_backward(&mut grad2, &squared);
+        square_positive_backward(Isa::found(), &mut grad, &squared);
+        ops::square_positive_backward(Isa::found(), &mut grad2, &squared);
         near(&grad, &grad2);
     }
 }

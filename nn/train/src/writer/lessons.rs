@@ -5,6 +5,7 @@ use super::twin::{Twin, WriterSums};
 use crate::network::{Optimizer, OptimizerConfig, Schedule, StepError};
 use burn::tensor::Device;
 use nn::device::guarded;
+use nn::kernels::Isa;
 use nn::kernels::ops::add_scaled;
 use nn::rng::Rng;
 use nn::writer::{DecoderWeights, Trace};
@@ -81,7 +82,7 @@ impl Lessons {
         for one in done {
             let (part, gradient) = one.map_err(|error| StepError(error.0))??;
             sums.add(&part);
-            add_scaled(&mut grads, 1.0, &gradient);
+            add_scaled(Isa::found(), &mut grads, 1.0, &gradient);
         }
         if !sums.losses.iter().all(|loss| loss.is_finite()) {
             return Err(StepError("the loss is NaN".to_owned()));

@@ -198,7 +198,12 @@ impl Twin {
         };
         for (leaf, param) in self.leaves.iter().zip(&self.layout.params) {
             let Some(gradient) = leaf.grad_remove(&mut gradients) else { continue };
-            nn::kernels::ops::add_scaled(&mut grads[param.range.clone()], 1.0, &read(gradient)?);
+            nn::kernels::ops::add_scaled(
+                nn::kernels::Isa::found(),
+                &mut grads[param.range.clone()],
+                1.0,
+                &read(gradient)?,
+            );
         }
         let mut sums =
             WriterSums { written: batch.written, valued: batch.valued, ..WriterSums::default() };

@@ -120,7 +120,15 @@ impl Rows {
                 } else {
                     self.unit.resize(scratch, 0.0);
                     let unit = &mut self.unit[..x.len()];
-                    ops::layer_norm(x, gamma, beta, unit, &mut [0.0; MAX_ROWS], block);
+                    ops::layer_norm(
+                        kernel.isa(),
+                        x,
+                        gamma,
+                        beta,
+                        unit,
+                        &mut [0.0; MAX_ROWS],
+                        block,
+                    );
                 }
                 simd::round(kernel, block, width, levels, bytes, stride, scales);
             }

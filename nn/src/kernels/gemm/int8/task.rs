@@ -28,10 +28,10 @@ pub enum Kernel {
 }
 
 impl Kernel {
-    /// The fastest kernel that the CPU has and [`Isa::limit`] allows.
+    /// The fastest kernel of this CPU with no wider instructions than `isa`.
     #[must_use]
-    pub fn used() -> Option<Kernel> {
-        Kernel::all().into_iter().find(|kernel| kernel.isa() <= Isa::used())
+    pub fn fastest(isa: Isa) -> Option<Kernel> {
+        Kernel::all().into_iter().find(|kernel| kernel.isa() <= isa)
     }
 
     /// All kernels of this CPU, fastest first.
@@ -43,7 +43,8 @@ impl Kernel {
             .collect()
     }
 
-    fn isa(self) -> Isa {
+    /// Its instruction set.
+    pub(super) fn isa(self) -> Isa {
         match self {
             Kernel::Dot => Isa::Neon,
             Kernel::Avx2 | Kernel::AvxVnni => Isa::Avx2,

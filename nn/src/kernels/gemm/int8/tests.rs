@@ -172,7 +172,15 @@ fn normalised_rows_are_those_of_single_precision_to_a_step() {
         let x: Vec<f32> = numbers(21 * width, 7).iter().map(|x| 3.0 * x + 1.0).collect();
         let (gamma, beta) = (numbers(width, 8), numbers(width, 9));
         let [mut unit, mut want] = [(); 2].map(|()| vec![0.0; x.len()]);
-        ops::layer_norm(&x, &gamma, &beta, &mut unit, &mut [0.0; 21], &mut want);
+        ops::layer_norm(
+            crate::kernels::isa::Isa::found(),
+            &x,
+            &gamma,
+            &beta,
+            &mut unit,
+            &mut [0.0; 21],
+            &mut want,
+        );
         let mut rows = Rows::default();
         rows.normalise(kernel, &x, &gamma, &beta);
         let zero = kernel.levels(Sign::Either).zero;
