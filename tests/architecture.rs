@@ -117,6 +117,52 @@ fn alpha_beta_has_no_other_users() {
     assert_eq!(users("alphabeta/scale.rs"), players[..2]);
 }
 
+/// Where `unsafe` may stand, below the crates' common folder.
+const KERNELS: &str = "nn/src/kernels/";
+
+/// The lines with `unsafe`, or with an `allow` of it.
+fn unsafe_lines(source: &str) -> Vec<usize> {
+    let names = words::identifiers(source);
+    let allowed =
+        names.windows(2).filter(|pair| pair[0].1 == "allow" && pair[1].1 == "unsafe_code");
+    let used = names.iter().filter(|(_, name)| *name == "unsafe");
+    allowed.map(|pair| pair[1].0).chain(used.map(|(line, _)| *line)).collect()
+}
+
+/// The compiler denies it elsewhere as well: no other file lifts that.
+#[test]
+fn unsafe_code_stands_in_the_kernels_alone() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let (mut found, mut in_kernels) = (Vec::new(), 0);
+    for name in CRATES {
+        let folder = root.join(name).join("src");
+        let lib = fs::read_to_string(folder.join("lib.rs")).unwrap();
+        let refused = ["#![forbid(unsafe_code", "#![deny(unsafe_code"];
+        assert!(refused.iter().any(|lint| lib.contains(lint)), "{name} does not refuse `unsafe`");
+        let mut files = Vec::new();
+        collect(&folder, &mut files);
+        for path in files {
+            let lines = unsafe_lines(&fs::read_to_string(&path).unwrap());
+            match path.starts_with(root.join(KERNELS)) {
+                true => in_kernels += lines.len(),
+                false => {
+                    found.extend(lines.iter().map(|line| format!("{}:{line}", path.display())))
+                }
+            }
+        }
+    }
+    assert!(in_kernels > 100, "only {in_kernels} lines in {KERNELS}");
+    assert!(found.is_empty(), "`unsafe` outside {KERNELS}: {found:#?}");
+}
+
+#[test]
+fn unsafe_code_is_found_outside_comments_strings_and_lints_that_deny_it() {
+    let clean = "#![deny(unsafe_code)] // unsafe\nfn safe() { print(\"unsafe\"); unsafe_lines() }";
+    assert!(unsafe_lines(clean).is_empty());
+    let found = "#[allow(unsafe_code)]\nfn f() {\n    unsafe { g() }\n}\nunsafe fn g() {}";
+    assert_eq!(unsafe_lines(found), [1, 3, 5]);
+}
+
 #[test]
 fn every_source_file_says_what_it_is_for() {
     let mut files = Vec::new();

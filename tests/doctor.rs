@@ -1,5 +1,4 @@
-//! The doctor, on a sound engine and on faults put in on purpose. One test, because it limits the instructions
-//! of the whole process while it compares them.
+//! The doctor, on a sound engine and on faults put in on purpose.
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
@@ -20,8 +19,6 @@ fn a_sound_engine_is_sound_and_every_fault_is_found() {
     assert_eq!(worst, Verdict::Fine, "{all:#?}");
     let ways = all.iter().filter(|finding| finding.subject == "answers").count();
     assert!(ways >= 1, "{all:#?}");
-    let instructions = nn::cpu::Isa::used();
-    assert_eq!(instructions, nn::cpu::Isa::found(), "left as they were");
 
     let folder = std::env::temp_dir().join(format!("mavka-faults-{}", std::process::id()));
     fs::create_dir_all(folder.join("tables")).unwrap();

@@ -39,6 +39,15 @@ pub fn forbidden(source: &str) -> Vec<Finding> {
     found
 }
 
+/// The identifiers and keywords of a Rust source file, outside comments and literals, with their lines.
+pub fn identifiers(source: &str) -> Vec<(usize, &str)> {
+    let named = |token| match token {
+        Token::Identifier(line, name) => Some((line, name)),
+        Token::Comment(..) => None,
+    };
+    tokens(source).into_iter().filter_map(named).collect()
+}
+
 /// Lower-case words of a text or of an identifier in snake case or camel case.
 fn words(text: &str) -> impl Iterator<Item = String> {
     let mut words = vec![String::new()];

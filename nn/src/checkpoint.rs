@@ -2,6 +2,7 @@
 //! tensors' bytes; a training state adds the optimiser's vectors.
 
 use crate::cpu::Weights;
+use crate::kernels::gemm::Method;
 use crate::net::grow::Growth;
 use crate::net::{Layout, NetConfig};
 pub use crate::parameter_file::{CheckpointError, Precision};
@@ -64,7 +65,7 @@ impl Network {
     /// Packed weights for the CPU's forward pass.
     #[must_use]
     pub fn weights(&self, arithmetic: Arithmetic) -> Weights {
-        Weights::new(&self.layout, &self.values, arithmetic)
+        Weights::new(Method::widest(arithmetic), &self.layout, &self.values)
     }
 
     /// The file's bytes.

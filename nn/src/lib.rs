@@ -30,11 +30,11 @@
 //!
 //! - [`rng`], [`precision`], [`files`], [`numeric`]: no dependencies.
 //! - [`encode`]: positions and moves as the network's input.
-//! - [`net`], then [`cpu`], then `parameter_file` and [`checkpoint`]; [`device`] beside them.
+//! - [`net`], [`kernels`], then [`cpu`], then `parameter_file` and [`checkpoint`]; [`device`] beside them.
 //! - [`evaluator`]: the interface of the engine. [`Evaluator`] is the entry point.
 //! - [`writer`] writes search trees as text, over boards that other code evaluates.
 //! - [`nnue`]: a small, fast value network for alpha-beta searches.
-#![deny(unsafe_code)]
+#![deny(unsafe_code, clippy::undocumented_unsafe_blocks)]
 
 pub mod checkpoint;
 pub mod cpu;
@@ -42,6 +42,7 @@ pub mod device;
 pub mod encode;
 pub mod evaluator;
 pub mod files;
+pub mod kernels;
 pub mod net;
 pub mod nnue;
 pub mod numeric;

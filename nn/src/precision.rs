@@ -1,4 +1,4 @@
-//! Arithmetic of products, on any device. CPU kernels: `cpu::matmul`; storage precision:
+//! Arithmetic of products, on any device. CPU kernels: `kernels::gemm`; storage precision:
 //! [`crate::checkpoint::Precision`].
 
 use std::fmt;

@@ -12,15 +12,18 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Opens regressors, and whatever [`Installed`] does.
+/// Opens regressors, and what [`Installed`] does.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct LabNetworks;
+pub struct LabNetworks {
+    /// The engine's own.
+    pub installed: Installed,
+}
 
 impl Networks for LabNetworks {
     fn open(&self, file: Option<&Path>, backend: Backend) -> Result<Network, NetworkError> {
         match file.map_or(Ok(None), regressor)? {
             Some((evaluator, name)) => Ok(Network { evaluator, name, on_gpu: false }),
-            None => Installed.open(file, backend),
+            None => self.installed.open(file, backend),
         }
     }
 }

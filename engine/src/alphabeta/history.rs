@@ -1,7 +1,7 @@
 //! History tables: statistics of beta cutoffs per move, used by move ordering and by late move reductions.
 
 use crate::chess::action::Action;
-use nn::cpu::large_pages;
+use nn::kernels::huge_pages;
 use shakmaty::{Color, Move};
 
 /// Coloured pieces times target squares.
@@ -116,9 +116,9 @@ pub(super) struct HistoryContext {
 
 impl History {
     pub fn new() -> History {
-        let mut continuation = large_pages::with_capacity(4 * PIECE_SQUARES);
+        let mut continuation = huge_pages::with_capacity(4 * PIECE_SQUARES);
         continuation.resize(4 * PIECE_SQUARES, [INITIAL_CONTINUATION; PIECE_SQUARES]);
-        let mut pawn = large_pages::with_capacity(PAWN_ENTRIES);
+        let mut pawn = huge_pages::with_capacity(PAWN_ENTRIES);
         pawn.resize(PAWN_ENTRIES, [INITIAL_PAWN; PIECE_SQUARES]);
         History {
             quiet: vec![INITIAL_QUIET; 2 * 64 * 64],

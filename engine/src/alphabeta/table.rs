@@ -1,7 +1,7 @@
 //! The transposition table and the table of principal variations.
 
 use crate::chess::action::Action;
-use nn::cpu::{large_pages, prefetch};
+use nn::kernels::{huge_pages, prefetch};
 use shakmaty::Move;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -134,7 +134,7 @@ impl Table {
     #[must_use]
     pub fn new(positions: usize) -> Table {
         let count = positions.div_ceil(CLUSTER);
-        let mut clusters = large_pages::with_capacity(count);
+        let mut clusters = huge_pages::with_capacity(count);
         clusters.resize_with(count, Default::default);
         Table { clusters, generation: AtomicU64::new(0) }
     }

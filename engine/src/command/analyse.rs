@@ -102,7 +102,7 @@ impl Analyse {
             stop: &|| raised.load(Ordering::Relaxed),
         };
         let weights = settings.weights_file.clone();
-        let mut analyst = Analyst::new(&Installed, settings)?;
+        let mut analyst = Analyst::new(&Installed::default(), settings)?;
         let (done, journal) = run(&collection, &mut analyst, &task)?;
 
         let mut sink = Sink::default();

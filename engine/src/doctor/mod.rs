@@ -193,7 +193,7 @@ fn can_append(path: &Path) -> io::Result<()> {
 fn speed(settings: &Settings) -> Vec<Finding> {
     // Ample for the time; the memory that was asked for is checked without taking it.
     let settings = Settings { hash_mb: settings.hash_mb.min(SPEED_HASH_MB), ..settings.clone() };
-    let measured = Analyst::new(&Installed, settings).map_err(|why| why.to_string());
+    let measured = Analyst::new(&Installed::default(), settings).map_err(|why| why.to_string());
     let measured = measured.and_then(|mut analyst| {
         let name = analyst.network().to_owned();
         let effort = Effort::Time(SPEED_TIME);

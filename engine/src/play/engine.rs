@@ -50,7 +50,7 @@ impl Default for Setup {
     fn default() -> Setup {
         Setup {
             clock: Arc::new(SystemClock::default()),
-            networks: Arc::new(network::Installed),
+            networks: Arc::new(network::Installed::default()),
             players: &[],
             shown_options: Shown::Everyday,
         }

@@ -6,6 +6,7 @@ use nn::checkpoint::{self, CheckpointError};
 use nn::device::{Backend, is_cpu, pick};
 use nn::evaluator::burn::BurnEvaluator;
 use nn::evaluator::cpu::CpuEvaluator;
+use nn::kernels::Isa;
 use nn::writer::DecoderWeights;
 use nn::{EvalError, Evaluator};
 use std::fmt;
@@ -118,8 +119,17 @@ pub trait Networks: Send + Sync {
 }
 
 /// The networks of this executable.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Installed;
+#[derive(Clone, Copy, Debug)]
+pub struct Installed {
+    /// The widest instructions that a network on the CPU computes with.
+    pub isa: Isa,
+}
+
+impl Default for Installed {
+    fn default() -> Installed {
+        Installed { isa: Isa::found() }
+    }
+}
 
 impl Networks for Installed {
     fn open(&self, file: Option<&Path>, backend: Backend) -> Result<Network, NetworkError> {
@@ -140,7 +150,7 @@ impl Networks for Installed {
         if let Some(note) = note {
             return Err(NetworkError::Backend(note));
         }
-        let evaluator = Arc::new(CpuEvaluator::fastest(&network));
+        let evaluator = Arc::new(CpuEvaluator::fastest_with(&network, self.isa));
         let name = format!("{name}, CPU, {}", evaluator.arithmetic());
         Ok(Network { evaluator, name, on_gpu: false })
     }
@@ -218,7 +228,8 @@ mod tests {
         for name in ["network", "list.toml"] {
             let pipe = folder.join(name);
             assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-            let why = Installed.open(Some(&pipe), Backend::Cpu).err().unwrap().to_string();
+            let why =
+                Installed::default().open(Some(&pipe), Backend::Cpu).err().unwrap().to_string();
             assert!(why.contains(name) && why.contains("expected a regular file"), "{why}");
         }
         std::fs::remove_dir_all(&folder).unwrap();

@@ -1,16 +1,16 @@
 //! Buffers of a forward pass (activations by layer, logits of the heads) and of a backward pass. No arithmetic.
 
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-use super::attention;
-#[cfg(target_arch = "x86_64")]
-use super::fixed_basis::QuantizedShares;
-use super::int8::Rows;
-#[cfg(target_arch = "x86_64")]
-use super::matmul::Buffer;
-use super::matmul::Operand;
 use super::pieces::Pieces;
+use super::profile::Stages;
 use super::relations::Relations;
-use super::stages::Stages;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+use crate::kernels::attention;
+#[cfg(target_arch = "x86_64")]
+use crate::kernels::attention::bias_mixture::QuantizedShares;
+#[cfg(target_arch = "x86_64")]
+use crate::kernels::gemm::Buffer;
+use crate::kernels::gemm::Operand;
+use crate::kernels::gemm::int8::Rows;
 use crate::net::TOKENS;
 use crate::net::layout::Layout;
 
@@ -75,10 +75,10 @@ pub(super) struct LayerActivations {
     pub four: QuantizedShares,
     /// Scratch: all packed heads of one position (AMX).
     #[cfg(target_arch = "x86_64")]
-    pub board: attention::tiles::Packed,
+    pub board: attention::amx::Packed,
     /// Operands that attention by AMX keeps for the gradient; None if another kernel ran.
     #[cfg(target_arch = "x86_64")]
-    pub kept: Option<attention::gradient::Kept>,
+    pub kept: Option<attention::amx_gradient::Kept>,
 }
 
 /// All intermediate results of a forward pass; reused from call to call. After `forward` the public fields hold
@@ -198,7 +198,7 @@ pub struct Scratch {
     pub(super) bias_mix: Operand,
     /// Scratch: one packed head.
     #[cfg(target_arch = "x86_64")]
-    pub(super) head: attention::gradient::Packed,
+    pub(super) head: attention::amx_gradient::Packed,
     /// `[rows, outputs]`: gradient of a linear map's output.
     pub(super) dout: Operand,
     /// `[rows, ffn]`.

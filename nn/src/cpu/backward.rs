@@ -6,13 +6,14 @@ use super::layers::{
     Gradient, InputGradient, input_gradient, linear_backward, norm_backward, project_backward,
     relu_backward, slopes, take_gradient,
 };
-use super::matmul::{Accumulate, Mat, matmul, multiply_transposed};
+use super::profile::Stage;
 use super::relations::Relations;
-use super::stages::Stage;
 use super::weights::Weights;
-use super::{dynamic_bias, multihead, ops};
+use super::{dynamic_bias, multihead};
 use crate::encode::Item;
 use crate::encode::board::MARKS;
+use crate::kernels::gemm::{Accumulate, Mat, matmul, multiply_transposed};
+use crate::kernels::ops;
 use crate::net::TOKENS;
 use crate::net::layout::{Block, Layout, TRANSITION_OUTPUTS};
 use std::ops::Range;
@@ -37,7 +38,7 @@ pub fn backward(
     move_heads(layout, g, items, activations, heads, s);
     board_heads(layout, g, n, activations, heads, s);
     token_heads(layout, g, n, activations, heads, s);
-    marks(layout, items, heads, g.grads);
+    marks(layout, items, heads, g);
 
     s.stages.begin(Stage::Tokens);
     size(&mut s.dnormed, rows * width);
@@ -52,7 +53,7 @@ pub fn backward(
         block(layout, g, places, &activations.relations, layer, s);
     }
     s.stages.begin(Stage::Embedding);
-    embed(layout, items, &s.dx, g.grads);
+    embed(layout, items, &s.dx, g);
     s.stages.begin(Stage::Outside);
 }
 
@@ -74,7 +75,12 @@ fn block(
         slopes(g, maps, given, rows, &mut s.dwide, &mut s.scratch, &mut s.stages);
     }
     s.stages.begin(Stage::Down);
-    multiply_transposed(&mut g.grads[places.down.weight.clone()], &layer.squared, &s.dout);
+    multiply_transposed(
+        g.w.isa(),
+        &mut g.grads[places.down.weight.clone()],
+        &layer.squared,
+        &s.dout,
+    );
     s.stages.begin(Stage::Up);
     let to = InputGradient { dx: &mut s.dnormed, into: Accumulate::Replace };
     project_backward(g, &places.up, &layer.normed2, &s.dwide, to);
@@ -84,7 +90,7 @@ fn block(
 
     s.stages.begin(Stage::Output);
     take_gradient(g, &places.out, &s.dx, &mut s.dout);
-    multiply_transposed(&mut g.grads[places.out.weight.clone()], &layer.mixed, &s.dout);
+    multiply_transposed(g.w.isa(), &mut g.grads[places.out.weight.clone()], &layer.mixed, &s.dout);
     let rows = 0..s.dout.rows();
     s.dmixed.shape(g.w.arithmetic(), rows.end, width);
     input_gradient(g.w, &places.out, &s.dout, rows, &mut s.dmixed, &mut s.scratch[0]);
@@ -108,14 +114,15 @@ fn block(
     norm_backward(g, &places.norm1, kept, &s.dnormed, &mut s.dx, &mut s.scratch[0]);
 }
 
-fn embed(layout: &Layout, items: &[Item<'_>], dx: &[f32], grads: &mut [f32]) {
-    let width = layout.config.width;
-    ops::add_rows(dx, &mut grads[layout.position.clone()]);
+fn embed(layout: &Layout, items: &[Item<'_>], dx: &[f32], g: &mut Gradient<'_>) {
+    let (width, isa) = (layout.config.width, g.w.isa());
+    let grads = &mut *g.grads;
+    ops::add_rows(isa, dx, &mut grads[layout.position.clone()]);
     for (item, dx) in items.iter().zip(dx.chunks_exact(TOKENS * width)) {
         for (t, dx) in dx.chunks_exact(width).enumerate() {
             item.features.embedding_rows(t, |row, factor| {
                 let grad = &mut grads[layout.embed.start + row * width..][..width];
-                ops::add_scaled(grad, factor, dx);
+                ops::add_scaled(isa, grad, factor, dx);
             });
         }
     }
@@ -138,7 +145,7 @@ fn move_heads(
     zeroed(&mut s.dcontext, activations.context.len());
     let scale = (layout.config.policy_dim as f32).sqrt().recip();
     let mut rows = s.dhidden.chunks_exact(dim).zip(&heads.policy);
-    let (w, grads) = (g.w, &mut *g.grads);
+    let (w, isa, grads) = (g.w, g.w.isa(), &mut *g.grads);
     for (p, item) in items.iter().enumerate() {
         let dcontext = &mut s.dcontext[p * dim..][..dim];
         for m in item.moves {
@@ -147,11 +154,11 @@ fn move_heads(
             let (from, to) = (start(m.from), start(m.to));
             let columns =
                 |start: usize, range: &Range<usize>| start + range.start..start + range.end;
-            ops::add_scaled(dcontext, 1.0, dhidden);
-            ops::add_scaled(&mut s.dtokens[columns(from, &c.action_from)], 1.0, dhidden);
-            ops::add_scaled(&mut s.dtokens[columns(to, &c.action_to)], 1.0, dhidden);
+            ops::add_scaled(isa, dcontext, 1.0, dhidden);
+            ops::add_scaled(isa, &mut s.dtokens[columns(from, &c.action_from)], 1.0, dhidden);
+            ops::add_scaled(isa, &mut s.dtokens[columns(to, &c.action_to)], 1.0, dhidden);
             let kind = layout.action_promotion.start + usize::from(m.promotion) * dim;
-            ops::add_scaled(&mut grads[kind..][..dim], 1.0, dhidden);
+            ops::add_scaled(isa, &mut grads[kind..][..dim], 1.0, dhidden);
 
             let (query, key) = (columns(from, &c.policy_from), columns(to, &c.policy_to));
             if let Some(share) = &layout.action_policy {
@@ -165,11 +172,12 @@ fn move_heads(
                 }
             }
             ops::add_scaled(
+                isa,
                 &mut s.dtokens[query.clone()],
                 scale * dlogit,
                 &activations.tokens[key.clone()],
             );
-            ops::add_scaled(&mut s.dtokens[key], scale * dlogit, &activations.tokens[query]);
+            ops::add_scaled(isa, &mut s.dtokens[key], scale * dlogit, &activations.tokens[query]);
             if m.promotion > 0 {
                 s.dtokens[to + c.promotion.start + usize::from(m.promotion) - 1] += dlogit;
             }
@@ -209,13 +217,18 @@ fn board_heads(
 }
 
 /// Gradient of the square marks' contribution to the transition logits.
-fn marks(layout: &Layout, items: &[Item<'_>], heads: &HeadGradients, grads: &mut [f32]) {
+fn marks(layout: &Layout, items: &[Item<'_>], heads: &HeadGradients, g: &mut Gradient<'_>) {
     let Some(table) = &layout.transition_marks else { return };
-    let (grads, outputs) = (&mut grads[table.clone()], TRANSITION_OUTPUTS);
+    let (isa, grads, outputs) = (g.w.isa(), &mut g.grads[table.clone()], TRANSITION_OUTPUTS);
     for (item, rows) in items.iter().zip(heads.transition.chunks_exact(TOKENS * outputs)) {
         for (t, row) in rows.chunks_exact(outputs).enumerate() {
             if let Some(mark) = item.features.mark(t) {
-                ops::add_scaled(&mut grads[(t * MARKS + mark) * outputs..][..outputs], 1.0, row);
+                ops::add_scaled(
+                    isa,
+                    &mut grads[(t * MARKS + mark) * outputs..][..outputs],
+                    1.0,
+                    row,
+                );
             }
         }
     }
@@ -232,8 +245,8 @@ fn token_heads(
 ) {
     let (c, dim) = (&layout.columns, layout.config.legality_dim);
     let square = TOKENS * TOKENS;
-    let arithmetic = g.w.arithmetic();
-    ops::add_rows(&heads.legality, &mut g.grads[layout.legality_bias.clone()]);
+    let method = g.w.method();
+    ops::add_rows(method.isa, &heads.legality, &mut g.grads[layout.legality_bias.clone()]);
     let scale = (dim as f32).sqrt().recip();
     for p in 0..n {
         let start = p * TOKENS * activations.columns;
@@ -243,7 +256,7 @@ fn token_heads(
         let dlogits = Mat::new(&heads.legality[p * square..], TOKENS, TOKENS, TOKENS);
         let from = &mut s.dtokens[start + c.legality_from.start..];
         matmul(
-            arithmetic,
+            method,
             from,
             activations.columns,
             Accumulate::Replace,
@@ -253,7 +266,7 @@ fn token_heads(
         );
         let to = &mut s.dtokens[start + c.legality_to.start..];
         matmul(
-            arithmetic,
+            method,
             to,
             activations.columns,
             Accumulate::Replace,

@@ -5,9 +5,9 @@ use super::layers::{
     Gradient, InputGradient, linear, linear_backward, project_backward, relu, relu_backward,
     take_gradient,
 };
-use super::matmul::{Accumulate, Mat, multiply_transposed};
 use super::pieces::Pieces;
 use super::weights::Weights;
+use crate::kernels::gemm::{Accumulate, Mat, multiply_transposed};
 use crate::net::TOKENS;
 use crate::net::layout::{DynamicBias, Layout};
 
@@ -58,7 +58,12 @@ pub(super) fn backward(
     let rank = layer.bias_mix.len() / rows;
     s.bias_mix.shape(g.w.arithmetic(), rows, rank);
     s.bias_mix.put(0, &layer.bias_mix);
-    multiply_transposed(&mut g.grads[layout.bias_basis.clone()], &s.bias_mix, &s.dscores);
+    multiply_transposed(
+        g.w.isa(),
+        &mut g.grads[layout.bias_basis.clone()],
+        &s.bias_mix,
+        &s.dscores,
+    );
     size(&mut s.dbias_mix, rows * rank);
     let (out, into) = (&mut s.dbias_mix, Accumulate::Replace);
     g.w.product_of_rows(out, rank, into, &s.dscores, 0..rows, &layout.bias_basis);

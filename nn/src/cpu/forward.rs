@@ -4,24 +4,27 @@
 //! one set for all layers.
 
 use super::activations::{Activations, Heads, LayerActivations, size};
-#[cfg(target_arch = "x86_64")]
-use super::attention::tiles;
 use super::dynamic_bias;
+use super::int8_trunk;
+use super::int8_trunk::Trunk8;
 #[cfg(target_arch = "x86_64")]
-use super::epilogues;
+use super::layers::map;
 use super::layers::{Unit, linear, norm, project, project_onto, project_squared, relu};
-use super::matmul::{Accumulate, Mat, matmul};
 #[cfg(target_arch = "x86_64")]
 use super::multihead::board;
 use super::multihead::{attend, position_bias, weigh};
-use super::ops;
 use super::pieces::Pieces;
+use super::profile::{Stage, Stages};
 use super::relations::Relations;
-use super::stages::{Stage, Stages};
-use super::trunk8::{self, Trunk8};
 use super::weights::Weights;
 use crate::encode::Item;
 use crate::encode::board::MARKS;
+#[cfg(target_arch = "x86_64")]
+use crate::kernels::attention::amx;
+#[cfg(target_arch = "x86_64")]
+use crate::kernels::gemm::bf16::epilogues;
+use crate::kernels::gemm::{Accumulate, Mat, matmul};
+use crate::kernels::ops;
 use crate::net::layout::{Block, Layout, RESULTS, TERMINALS, TRANSITION_OUTPUTS};
 use crate::net::{BUCKETS, TOKENS};
 use std::ops::Range;
@@ -62,7 +65,7 @@ pub fn forward(
         match w.weights8() {
             Some(maps) => {
                 let trunk = Trunk8 { layout, w, maps };
-                trunk8::block(trunk, i, &mut rows, among, relations, layer, &mut stages);
+                int8_trunk::block(trunk, i, &mut rows, among, relations, layer, &mut stages);
             }
             None => {
                 let trunk = Trunk { layout, w, keep: keep_layers };
@@ -76,7 +79,7 @@ pub fn forward(
         Some(maps) => {
             let Activations { layers, x, tokens, .. } = activations;
             let (trunk, bytes) = (Trunk8 { layout, w, maps }, &mut layers[0].bytes);
-            trunk8::tokens(trunk, x, bytes, tokens, heads, &mut stages);
+            int8_trunk::tokens(trunk, x, bytes, tokens, heads, &mut stages);
         }
         None => tokens(layout, w, activations, &mut stages),
     }
@@ -110,7 +113,7 @@ fn embed(layout: &Layout, w: &Weights, items: &[Item<'_>], x: &mut Vec<f32>) {
         for (t, x) in x.chunks_exact_mut(width).enumerate() {
             item.features.embedding_rows(t, |row, factor| {
                 let row = &w[layout.embed.start + row * width..][..width];
-                ops::add_scaled(x, factor, row);
+                ops::add_scaled(w.isa(), x, factor, row);
             });
         }
     }
@@ -214,14 +217,14 @@ fn by_tiles(
             kept.hold(board.heads, board.dim, positions);
             let (scale, parts) = kept.parts(p);
             let rows = p * TOKENS..(p + 1) * TOKENS;
-            if !epilogues::heads(w, &places.qkv, &layer.normed1, rows, scale, parts) {
+            if !epilogues::heads(map(w, &places.qkv), &layer.normed1, rows, scale, parts) {
                 return false;
             }
             layer.board.pack(kept.heads(p));
             let weights = keep.then(|| kept.weights(p));
             stages.begin(Stage::Attention);
             let mixed = &mut layer.mixed;
-            tiles::attend(&board, &mut layer.board, weights, &mut |first, rows| {
+            amx::attend(&board, &mut layer.board, weights, &mut |first, rows| {
                 mixed.put(p * TOKENS + first, rows);
             });
         }
@@ -281,7 +284,7 @@ pub fn move_heads(layout: &Layout, w: &Weights, items: &[Item<'_>], activations:
         for m in item.moves {
             let query = token(activations, p, m.from, &c.policy_from);
             let key = token(activations, p, m.to, &c.policy_to);
-            let mut logit = scale * ops::dot(query, key);
+            let mut logit = scale * ops::dot(w.isa(), query, key);
             if m.promotion > 0 {
                 logit += token(activations, p, m.to, &c.promotion)[usize::from(m.promotion) - 1];
             }
@@ -316,7 +319,7 @@ fn marks(layout: &Layout, w: &Weights, items: &[Item<'_>], activations: &mut Act
         for (t, row) in rows.chunks_exact_mut(columns).enumerate() {
             if let Some(mark) = item.features.mark(t) {
                 let added = &table[(t * MARKS + mark) * TRANSITION_OUTPUTS..][..TRANSITION_OUTPUTS];
-                ops::add_scaled(&mut row[layout.columns.transition.clone()], 1.0, added);
+                ops::add_scaled(w.isa(), &mut row[layout.columns.transition.clone()], 1.0, added);
             }
         }
     }
@@ -335,7 +338,7 @@ fn legality(layout: &Layout, w: &Weights, n: usize, activations: &mut Activation
         out.copy_from_slice(&w[layout.legality_bias.clone()]);
         let scale = (dim as f32).sqrt().recip();
         matmul(
-            w.arithmetic(),
+            w.method(),
             out,
             TOKENS,
             Accumulate::Add,

@@ -1,13 +1,14 @@
 //! Layers and their gradients: linear maps, normalisation, ReLU.
 
 use super::activations::size;
-use super::matmul::{Accumulate, Mat, Operand, matmul, multiply_transposed};
-use super::ops;
-use super::rows::{self, Normed};
-use super::stages::{Stage, Stages};
+use super::profile::{Stage, Stages};
 use super::weights::Weights;
 #[cfg(target_arch = "x86_64")]
-use super::{epilogues, fused};
+use crate::kernels::gemm::bf16::epilogues;
+use crate::kernels::gemm::{Accumulate, Mat, Operand, matmul, multiply_transposed};
+use crate::kernels::isa::Isa;
+use crate::kernels::norm;
+use crate::kernels::ops::{self, Normed};
 use crate::net::params::{Linear, Norm};
 use std::ops::Range;
 
@@ -28,6 +29,12 @@ pub(super) struct InputGradient<'a> {
     pub dx: &'a mut [f32],
     /// What the gradient is added to.
     pub into: Accumulate<'a>,
+}
+
+/// The map at `places`.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn map<'a>(w: &'a Weights, places: &Linear) -> epilogues::Map<'a> {
+    epilogues::Map { weight: w.packed(&places.weight), bias: &w[places.bias.clone()] }
 }
 
 /// `out = x * weight + bias`, `[rows, in] -> [rows, out]`.
@@ -62,7 +69,7 @@ pub(super) fn project_squared(
 ) {
     stages.begin(Stage::Up);
     #[cfg(target_arch = "x86_64")]
-    if epilogues::squares(w, places, x, rows.clone(), out) {
+    if epilogues::squares(map(w, places), x, rows.clone(), out) {
         return;
     }
     let (outputs, first) = (places.bias.len(), rows.start);
@@ -70,7 +77,7 @@ pub(super) fn project_squared(
     let bias = Accumulate::Bias(&w[places.bias.clone()]);
     w.product_of_rows(wide_scratch, outputs, bias, x, rows, &places.weight);
     stages.begin(Stage::Activation);
-    squared_relu(wide_scratch, out, first);
+    squared_relu(w.isa(), wide_scratch, out, first);
 }
 
 /// Adds a map of rows `rows` of `from` to `x`, `[rows, out]`.
@@ -82,10 +89,10 @@ pub(super) fn project_onto(
     x: &mut [f32],
 ) {
     #[cfg(target_arch = "x86_64")]
-    if epilogues::add(w, places, from, rows.clone(), x) {
+    if epilogues::add(map(w, places), from, rows.clone(), x) {
         return;
     }
-    ops::add_bias(&w[places.bias.clone()], x);
+    ops::add_bias(w.isa(), &w[places.bias.clone()], x);
     w.product_of_rows(x, places.bias.len(), Accumulate::Add, from, rows, &places.weight);
 }
 
@@ -100,7 +107,7 @@ pub(super) fn input_gradient(
 ) {
     let inputs = to.cols();
     #[cfg(target_arch = "x86_64")]
-    if epilogues::plain(w, &places.weight, dout, rows.clone(), to) {
+    if epilogues::plain(w.packed(&places.weight), dout, rows.clone(), to) {
         return;
     }
     let first = rows.start;
@@ -123,10 +130,10 @@ pub(super) fn linear_backward(
         return;
     }
     let dout_view = Mat::new(dout, rows, outputs, outputs);
-    ops::add_rows(dout, &mut g.grads[places.bias.clone()]);
+    ops::add_rows(g.w.isa(), dout, &mut g.grads[places.bias.clone()]);
     let x = Mat::new(x, rows, inputs, inputs).t();
     let dweight = &mut g.grads[places.weight.clone()];
-    matmul(g.w.arithmetic(), dweight, outputs, Accumulate::Add, 1.0, x, dout_view);
+    matmul(g.w.method(), dweight, outputs, Accumulate::Add, 1.0, x, dout_view);
     g.w.product(to.dx, inputs, to.into, dout_view, &places.weight);
 }
 
@@ -138,7 +145,7 @@ pub(super) fn project_backward(
     dout: &Operand,
     to: InputGradient<'_>,
 ) {
-    multiply_transposed(&mut g.grads[places.weight.clone()], x, dout);
+    multiply_transposed(g.w.isa(), &mut g.grads[places.weight.clone()], x, dout);
     g.w.product_of_rows(to.dx, x.cols(), to.into, dout, 0..dout.rows(), &places.weight);
 }
 
@@ -146,24 +153,24 @@ pub(super) fn project_backward(
 pub(super) fn take_gradient(g: &mut Gradient<'_>, places: &Linear, dout: &[f32], to: &mut Operand) {
     let outputs = places.bias.len();
     to.shape(g.w.arithmetic(), dout.len() / outputs, outputs);
-    put_gradient(g.grads, places, dout, to, 0);
+    put_gradient(g, places, dout, to, 0);
 }
 
 /// [`take_gradient`] for rows from `first` on of an operand that has its shape already.
 pub(super) fn put_gradient(
-    grads: &mut [f32],
+    g: &mut Gradient<'_>,
     places: &Linear,
     dout: &[f32],
     to: &mut Operand,
     first: usize,
 ) {
-    let sums = &mut grads[places.bias.clone()];
+    let sums = &mut g.grads[places.bias.clone()];
     #[cfg(target_arch = "x86_64")]
     if let Some(lanes) = whole_rows(to, first, dout.len()) {
-        return fused::sum(dout, lanes, sums);
+        return norm::bf16::sum(dout, lanes, sums);
     }
     for (i, dout) in dout.chunks(ROWS_PER_PASS * sums.len()).enumerate() {
-        ops::add_rows(dout, sums);
+        ops::add_rows(g.w.isa(), dout, sums);
         to.put(first + i * ROWS_PER_PASS, dout);
     }
 }
@@ -184,7 +191,7 @@ pub(super) fn slopes(
     #[cfg(target_arch = "x86_64")]
     {
         let (sums, given) = (&mut g.grads[up.bias.clone()], (dout, squared));
-        if epilogues::slopes(g.w, &down.weight, given, rows.clone(), to, sums) {
+        if epilogues::slopes(g.w.packed(&down.weight), given, rows.clone(), to, sums) {
             return;
         }
     }
@@ -195,19 +202,19 @@ pub(super) fn slopes(
     #[cfg(target_arch = "x86_64")]
     if let (Some(lanes), Some(squares)) = (whole_rows(to, first, dwide.len()), squared.lanes(rows))
     {
-        return fused::sum_slopes(dwide, squares, lanes, &mut g.grads[up.bias.clone()]);
+        return norm::bf16::sum_slopes(dwide, squares, lanes, &mut g.grads[up.bias.clone()]);
     }
     size(scratch, dwide.len());
     squared.get(first, scratch);
-    rows::square_positive_backward(dwide, scratch);
-    put_gradient(g.grads, up, dwide, to, first);
+    norm::square_positive_backward(g.w.isa(), dwide, scratch);
+    put_gradient(g, up, dwide, to, first);
 }
 
-/// The `len` bf16 of rows from `first` on, if [`fused`] can write them.
+/// The `len` bf16 of rows from `first` on, if [`norm::bf16`] can write them.
 #[cfg(target_arch = "x86_64")]
 fn whole_rows(to: &mut Operand, first: usize, len: usize) -> Option<&mut [u32]> {
     let columns = to.cols();
-    fused::supports(columns).then(|| to.lanes_mut(first..first + len / columns))?
+    norm::bf16::supports(columns).then(|| to.lanes_mut(first..first + len / columns))?
 }
 
 /// What a normalisation keeps for its gradient.
@@ -235,14 +242,14 @@ pub(super) fn norm(
     out.shape(w.arithmetic(), x.len() / width, width);
     #[cfg(target_arch = "x86_64")]
     if let (Some(unit), Some(out)) = (whole_rows(unit, 0, x.len()), whole_rows(out, 0, x.len())) {
-        return fused::norm(x, gamma, beta, fused::Kept { unit, scale }, out);
+        return norm::bf16::norm(x, gamma, beta, norm::bf16::Kept { unit, scale }, out);
     }
     size(scratch, 2 * ROWS_PER_PASS * width);
     let (scratch, units) = scratch.split_at_mut(ROWS_PER_PASS * width);
     let rows = x.chunks(ROWS_PER_PASS * width).zip(scale.chunks_mut(ROWS_PER_PASS));
     for (i, (x, scale)) in rows.enumerate() {
         let (scratch, units) = (&mut scratch[..x.len()], &mut units[..x.len()]);
-        rows::layer_norm(x, gamma, beta, units, scale, scratch);
+        norm::layer_norm(w.isa(), x, gamma, beta, units, scale, scratch);
         unit.put(i * ROWS_PER_PASS, units);
         out.put(i * ROWS_PER_PASS, scratch);
     }
@@ -269,14 +276,14 @@ pub(super) fn norm_backward(
             let unit_rows = &mut scratch[..dout.len()];
             unit.get(i * ROWS_PER_PASS, unit_rows);
             let normed = Normed { gamma, unit: unit_rows, scale };
-            rows::layer_norm_backward(dout, normed, dx, dgamma, dbeta);
+            norm::layer_norm_backward(g.w.isa(), dout, normed, dx, dgamma, dbeta);
         }
     }
-    ops::add_rows(dgamma, &mut g.grads[places.gamma.clone()]);
-    ops::add_rows(dbeta, &mut g.grads[places.beta.clone()]);
+    ops::add_rows(g.w.isa(), dgamma, &mut g.grads[places.gamma.clone()]);
+    ops::add_rows(g.w.isa(), dbeta, &mut g.grads[places.beta.clone()]);
 }
 
-/// [`norm_backward`] by [`fused`], if it applies; adds the parameters' gradients to `dgamma` and `dbeta`.
+/// [`norm_backward`] by [`norm::bf16`], if it applies; adds the parameters' gradients to `dgamma` and `dbeta`.
 fn norm_backward_fused(
     gamma: &[f32],
     (unit, scale): (&Operand, &[f32]),
@@ -285,9 +292,9 @@ fn norm_backward_fused(
     [dgamma, dbeta]: [&mut [f32]; 2],
 ) -> bool {
     #[cfg(target_arch = "x86_64")]
-    if let Some(unit) = unit.lanes(0..unit.rows()).filter(|_| fused::supports(gamma.len())) {
+    if let Some(unit) = unit.lanes(0..unit.rows()).filter(|_| norm::bf16::supports(gamma.len())) {
         let normed = Normed { gamma, unit, scale };
-        fused::norm_backward(dout, normed, dx, dgamma, dbeta);
+        norm::bf16::norm_backward(dout, normed, dx, dgamma, dbeta);
         return true;
     }
     let _ = (gamma, unit, scale, dout, dx, dgamma, dbeta);
@@ -295,13 +302,13 @@ fn norm_backward_fused(
 }
 
 /// Squared ReLU of rows of `x`, which is overwritten, into rows of an operand from row `first` on.
-pub(super) fn squared_relu(x: &mut [f32], out: &mut Operand, first: usize) {
+fn squared_relu(isa: Isa, x: &mut [f32], out: &mut Operand, first: usize) {
     #[cfg(target_arch = "x86_64")]
     if let Some(lanes) = whole_rows(out, first, x.len()) {
-        return fused::square(x, lanes);
+        return norm::bf16::square(x, lanes);
     }
     for (i, x) in x.chunks_mut(ROWS_PER_PASS * out.cols()).enumerate() {
-        ops::square_positive(x);
+        ops::square_positive(isa, x);
         out.put(first + i * ROWS_PER_PASS, x);
     }
 }
@@ -322,6 +329,7 @@ pub(super) fn relu_backward(grad: &mut [f32], out: &[f32]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernels::gemm::Method;
     use crate::net::NetConfig;
     use crate::net::layout::Layout;
     use crate::precision::Arithmetic;
@@ -339,7 +347,7 @@ mod tests {
         let config = NetConfig { width, ffn, heads: 2, layers: 1, ..NetConfig::default() };
         let layout = Layout::new(&config);
         let values: Vec<f32> = numbers(layout.len, 9).iter().map(|x| 0.25 * x).collect();
-        let weights = Weights::both(&layout, &values, Arithmetic::Bf16);
+        let weights = Weights::both(Method::widest(Arithmetic::Bf16), &layout, &values);
         (layout, weights)
     }
 
@@ -394,16 +402,16 @@ mod tests {
             let (wide_scratch, up) = (&mut scratch[0], rows.clone());
             project_squared(&w, &block.up, &x, up, &mut squared, wide_scratch, stages);
             let mut want = product(&w, &block.up, &x, ffn);
-            ops::add_bias(&w[block.up.bias.clone()], &mut want);
-            ops::square_positive(&mut want);
+            ops::add_bias(Isa::found(), &w[block.up.bias.clone()], &mut want);
+            ops::square_positive(Isa::found(), &mut want);
             near(&all(&squared)[ROWS * ffn..], &want);
 
             let start = numbers(ROWS * width, 2);
             let mut sum = start.clone();
             project_onto(&w, &block.down, &squared, rows.clone(), &mut sum);
             let mut want = product(&w, &block.down, &squared, width);
-            ops::add_bias(&w[block.down.bias.clone()], &mut want);
-            ops::add_scaled(&mut want, 1.0, &start);
+            ops::add_bias(Isa::found(), &w[block.down.bias.clone()], &mut want);
+            ops::add_scaled(Isa::found(), &mut want, 1.0, &start);
             near(&sum, &want);
 
             let (dout, _) = operand(&numbers(2 * ROWS * width, 3), width);
@@ -418,10 +426,10 @@ mod tests {
             let (maps, given) = ((&block.up, &block.down), (&dout, &squared));
             slopes(g, maps, given, rows, &mut dwide, &mut scratch, stages);
             let mut want = product(&transposed, &block.down, &dout, ffn);
-            ops::square_positive_backward(&mut want, &squares[ROWS * ffn..]);
+            ops::square_positive_backward(Isa::found(), &mut want, &squares[ROWS * ffn..]);
             near(&all(&dwide)[ROWS * ffn..], &want);
             let mut sums = vec![0.5; ffn];
-            ops::add_rows(&want, &mut sums);
+            ops::add_rows(Isa::found(), &want, &mut sums);
             near(&grads[block.up.bias.clone()], &sums);
         }
     }
@@ -442,7 +450,7 @@ mod tests {
             take_gradient(g, places, &dout, &mut to);
             near(&all(&to), &dout);
             let mut sums = vec![0.5; width];
-            ops::add_rows(&dout, &mut sums);
+            ops::add_rows(Isa::found(), &dout, &mut sums);
             near(&grads[places.bias.clone()], &sums);
         }
     }
@@ -460,7 +468,7 @@ mod tests {
             norm(&w, places, &x, kept, &mut out, &mut Vec::new());
             let (mut units, mut scales, mut want) =
                 (vec![0.0; x.len()], vec![0.0; rows], vec![0.0; x.len()]);
-            ops::layer_norm(&x, gamma, beta, &mut units, &mut scales, &mut want);
+            ops::layer_norm(Isa::found(), &x, gamma, beta, &mut units, &mut scales, &mut want);
             near(&all(&unit), &units);
             near(&scale, &scales);
             near(&all(&out), &want);
@@ -471,11 +479,11 @@ mod tests {
             norm_backward(g, places, (&unit, &scale), &dout, &mut dx, &mut Vec::new());
             let (mut want, mut dgamma, mut dbeta) = (start, vec![0.5; width], vec![0.5; width]);
             let units = all(&unit);
+            let normed = Normed { gamma, unit: &units, scale: &scale };
             ops::layer_norm_backward(
+                Isa::found(),
                 &dout,
-                gamma,
-                &units,
-                &scale,
+                normed,
                 &mut want,
                 &mut dgamma,
                 &mut dbeta,

@@ -2,17 +2,18 @@
 //! and the gradient.
 
 use super::activations::{LayerActivations, Scratch, size};
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-use super::attention;
-#[cfg(target_arch = "x86_64")]
-use super::attention::{gradient, tiles};
+use super::dynamic_bias;
 use super::layers::{Gradient, put_gradient};
-use super::matmul::{Accumulate, Mat, matmul};
 use super::relations::Relations;
 #[cfg(target_arch = "x86_64")]
 use super::weights;
 use super::weights::Weights;
-use super::{dynamic_bias, ops, rows};
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+use crate::kernels::attention;
+#[cfg(target_arch = "x86_64")]
+use crate::kernels::attention::{amx, amx_gradient};
+use crate::kernels::gemm::{Accumulate, Mat, matmul};
+use crate::kernels::{norm, ops};
 use crate::net::TOKENS;
 use crate::net::layout::{Block, Layout};
 #[cfg(target_arch = "x86_64")]
@@ -55,9 +56,9 @@ pub(super) fn board<'a>(
     places: &Block,
     bias_mix: &'a [f32],
     (p, positions): (usize, usize),
-) -> Option<tiles::Board<'a>> {
+) -> Option<amx::Board<'a>> {
     let (heads, dim) = (layout.config.heads, layout.config.width / layout.config.heads);
-    if w.attention() != Arithmetic::Bf16 || !weights::by_tiles(layout) {
+    if w.attention().arithmetic != Arithmetic::Bf16 || !weights::by_tiles(w.isa(), layout) {
         return None;
     }
     let dynamic = match &places.dynamic_bias {
@@ -65,10 +66,10 @@ pub(super) fn board<'a>(
         Some(_) => {
             let each = bias_mix.len() / positions;
             let shares = &bias_mix[p * each..][..each];
-            Some(tiles::Mixture { shares, patterns: w.basis()? })
+            Some(amx::Mixture { shares, patterns: w.basis()? })
         }
     };
-    Some(tiles::Board { heads, dim, bias: &w[places.attention_bias.clone()], dynamic })
+    Some(amx::Board { heads, dim, bias: &w[places.attention_bias.clone()], dynamic })
 }
 
 /// Attention of position `p`: the concatenated head outputs go to `mixed`, `[64, width]`, the weights to
@@ -91,7 +92,7 @@ pub(super) fn weigh(
         let part = |i| Mat::new(&qkv[head_start(layout, h, i)..], TOKENS, dim, stride);
         let scores = &mut layer.attention[(p * heads + h) * SQUARE..][..SQUARE];
         matmul(w.attention(), scores, TOKENS, into, scale, part(0), part(1).t());
-        rows::attention_softmax(scores, &bias[h * SQUARE..][..SQUARE]);
+        norm::attention_softmax(w.isa(), scores, &bias[h * SQUARE..][..SQUARE]);
         let weights = Mat::new(scores, TOKENS, TOKENS, TOKENS);
         matmul(
             w.attention(),
@@ -158,7 +159,7 @@ pub(super) fn backward(
     }
     let dbias = &mut g.grads[places.attention_bias.clone()];
     for (h, dbias) in dbias.chunks_exact_mut(SQUARE).enumerate() {
-        s.dscores.add_every(heads, h, dbias);
+        s.dscores.add_every(g.w.isa(), heads, h, dbias);
     }
 }
 
@@ -180,8 +181,8 @@ fn by_tiles(
         let (Some(kept), Some(dmixed)) = (&layer.kept, dmixed) else { return false };
         let (Some(dscores), Some(dqkv)) = (scores, rows) else { return false };
         let sums = &mut g.grads[places.qkv.bias.clone()];
-        let mut to = gradient::Gradients { dscores, dqkv, sums };
-        gradient::backward(kept, p, dmixed, &mut s.head, &mut to);
+        let mut to = amx_gradient::Gradients { dscores, dqkv, sums };
+        amx_gradient::backward(kept, p, dmixed, &mut s.head, &mut to);
         true
     }
     #[cfg(not(target_arch = "x86_64"))]
@@ -199,7 +200,7 @@ fn head_by_head(
     s: &mut Scratch,
     p: usize,
 ) {
-    let (width, heads, arithmetic) = (layout.config.width, layout.config.heads, g.w.arithmetic());
+    let (width, heads, method) = (layout.config.width, layout.config.heads, g.w.method());
     let (dim, stride) = (width / heads, 3 * width);
     let scale = (dim as f32).sqrt().recip();
     let qkv = &layer.qkv[p * TOKENS * stride..][..TOKENS * stride];
@@ -215,14 +216,14 @@ fn head_by_head(
         let square = |x| Mat::new(x, TOKENS, TOKENS, TOKENS);
         let dmixed = Mat::new(&dmixed[h * dim..], TOKENS, dim, width);
         let multiply = |out: &mut [f32], scale, a, b| {
-            matmul(arithmetic, out, stride, Accumulate::Replace, scale, a, b);
+            matmul(method, out, stride, Accumulate::Replace, scale, a, b);
         };
         multiply(&mut dqkv[at(2)..], 1.0, square(weights).t(), dmixed);
-        matmul(arithmetic, dscores, TOKENS, Accumulate::Replace, 1.0, dmixed, part(2).t());
-        ops::softmax64_backward(dscores, weights);
+        matmul(method, dscores, TOKENS, Accumulate::Replace, 1.0, dmixed, part(2).t());
+        ops::softmax64_backward(method.isa, dscores, weights);
         multiply(&mut dqkv[at(0)..], scale, square(dscores), part(1));
         multiply(&mut dqkv[at(1)..], scale, square(dscores).t(), part(0));
         s.dscores.put(p * heads + h, dscores);
     }
-    put_gradient(g.grads, &places.qkv, dqkv, &mut s.dout, p * TOKENS);
+    put_gradient(g, &places.qkv, dqkv, &mut s.dout, p * TOKENS);
 }

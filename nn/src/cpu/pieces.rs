@@ -2,11 +2,11 @@
 //! average. The rows of all positions lie one behind the other; attention goes position by position, with the
 //! entries of every table that belong to the position's squares.
 
-use super::matmul::{Accumulate, Mat, matmul};
 use super::relations::Relations;
-use super::rows;
 use super::weights::Weights;
 use crate::encode::Item;
+use crate::kernels::gemm::{Accumulate, Mat, matmul};
+use crate::kernels::norm;
 use crate::net::TOKENS;
 use crate::net::layout::{Block, Layout};
 use std::ops::Range;
@@ -134,7 +134,7 @@ impl Pieces {
                 mixture.resize(heads * square, 0.0);
                 let shares = Mat::new(&bias_mix[p * heads * rank..], heads, rank, rank);
                 let (here, into) = (Mat::new(here, rank, square, square), Accumulate::Replace);
-                matmul(w.arithmetic(), mixture, square, into, 1.0, shares, here);
+                matmul(w.method(), mixture, square, into, 1.0, shares, here);
             }
             for h in 0..heads {
                 let table = &w[places.attention_bias.clone()][h * SQUARE..][..SQUARE];
@@ -156,12 +156,12 @@ impl Pieces {
                 }
                 let part = |i: usize| Mat::new(&qkv[i * width + h * dim..], count, dim, stride);
                 let scale = (dim as f32).sqrt().recip();
-                let (arithmetic, into) = (w.arithmetic(), Accumulate::Replace);
-                matmul(arithmetic, scores, TOKENS, into, scale, part(0), part(1).t());
-                rows::attention_softmax(scores, bias);
+                let (method, into) = (w.method(), Accumulate::Replace);
+                matmul(method, scores, TOKENS, into, scale, part(0), part(1).t());
+                norm::attention_softmax(w.isa(), scores, bias);
                 let weights = Mat::new(scores, count, count, TOKENS);
                 let mixed = &mut mixed[rows.start * width + h * dim..];
-                matmul(arithmetic, mixed, width, Accumulate::Replace, 1.0, weights, part(2));
+                matmul(method, mixed, width, Accumulate::Replace, 1.0, weights, part(2));
             }
         }
         self.scratch = scratch;

@@ -1,12 +1,15 @@
 //! The parameters as the kernels use them: the flat vector, and each matrix packed once for all products.
 
+use super::int8_weights::Weights8;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-use super::attention;
+use crate::kernels::attention;
 #[cfg(target_arch = "x86_64")]
-use super::fixed_basis::FixedBasis;
-use super::int8::Kernel;
-use super::matmul::{Accumulate, Mat, Operand, Packed, matmul_packed, multiply_rows};
-use super::weights8::Weights8;
+use crate::kernels::attention::bias_mixture::FixedBasis;
+use crate::kernels::gemm::int8::Kernel;
+use crate::kernels::gemm::{
+    Accumulate, Mat, Method, Operand, Packed, matmul_packed, multiply_rows,
+};
+use crate::kernels::isa::Isa;
 use crate::net::TOKENS;
 use crate::net::layout::Layout;
 use crate::net::params::Param;
@@ -19,6 +22,8 @@ use std::ops::{Deref, Range};
 /// Parameters of a [`Layout`], packed for one arithmetic.
 pub struct Weights {
     values: Vec<f32>,
+    /// Instruction set of all kernels that compute with them.
+    isa: Isa,
     arithmetic: Arithmetic,
     attention: Arithmetic,
     /// Whether matrices are packed transposed.
@@ -38,29 +43,29 @@ type Basis = FixedBasis;
 type Basis = std::convert::Infallible;
 
 /// The quantized patterns of the layout's dynamic attention biases, if this CPU has a kernel for them.
-fn basis(layout: &Layout, values: &[f32]) -> Option<Basis> {
+fn basis(isa: Isa, layout: &Layout, values: &[f32]) -> Option<Basis> {
     #[cfg(target_arch = "x86_64")]
     {
         let sizes = layout.config.dynamic_bias.as_ref()?;
-        FixedBasis::new(&values[layout.bias_basis.clone()], sizes.rank)
+        FixedBasis::new(isa, &values[layout.bias_basis.clone()], sizes.rank)
     }
     #[cfg(not(target_arch = "x86_64"))]
     {
-        let _ = (layout, values);
+        let _ = (isa, layout, values);
         None
     }
 }
 
-/// Whether attention in bf16 runs by AMX on this CPU, with biases in fixed point.
-pub(super) fn by_tiles(layout: &Layout) -> bool {
+/// Whether attention in bf16 runs by AMX with `isa` on this CPU, with biases in fixed point.
+pub(super) fn by_tiles(isa: Isa, layout: &Layout) -> bool {
     #[cfg(target_arch = "x86_64")]
     {
         let sizes = &layout.config;
-        !sizes.relations && attention::tiles::supports(sizes.width / sizes.heads)
+        !sizes.relations && attention::amx::supports(isa, sizes.width / sizes.heads)
     }
     #[cfg(not(target_arch = "x86_64"))]
     {
-        let _ = layout;
+        let _ = (isa, layout);
         false
     }
 }
@@ -86,48 +91,55 @@ fn sizes(param: &Param) -> Option<(usize, usize)> {
 }
 
 impl Weights {
-    /// For the forward pass. Falls back to single precision without a kernel for `arithmetic`.
+    /// For the forward pass. Falls back to single precision without a kernel for the arithmetic.
     #[must_use]
-    pub fn new(layout: &Layout, values: &[f32], arithmetic: Arithmetic) -> Weights {
-        let kernel = Kernel::used().filter(|_| arithmetic == Arithmetic::Int8);
+    pub fn new(method: Method, layout: &Layout, values: &[f32]) -> Weights {
+        let kernel = match method.arithmetic {
+            Arithmetic::Int8 => Kernel::fastest(method.isa),
+            _ => None,
+        };
         match kernel {
-            Some(kernel) => Weights::int8(kernel, layout, values),
-            None => Weights::of(layout, values, arithmetic, false),
+            Some(kernel) => Weights::int8(method.isa, kernel, layout, values),
+            None => Weights::of(method, layout, values, false),
         }
     }
 
-    /// For the forward pass, with int8 weights for a kernel of this CPU.
+    /// For the forward pass, with int8 weights for a kernel of this CPU; all else with `isa`.
     #[must_use]
-    pub fn int8(kernel: Kernel, layout: &Layout, values: &[f32]) -> Weights {
+    pub fn int8(isa: Isa, kernel: Kernel, layout: &Layout, values: &[f32]) -> Weights {
+        let isa = isa.available();
         let weights8 = Weights8::new(kernel, layout, values);
-        let basis = basis(layout, values);
+        let basis = basis(isa, layout, values);
         // Called once: CPUID is slow under some hypervisors.
-        let best = Arithmetic::best();
+        let best = Arithmetic::best(isa);
         let rest = |param: &Param| match param.name.as_str() {
             _ if Weights8::holds(param) => None,
             BASIS if basis.is_some() => None,
             _ => Some(best),
         };
         #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-        let fixed =
-            attention::supports(Arithmetic::Int8, layout.config.width / layout.config.heads);
+        let fixed = {
+            let method = Method { isa, arithmetic: Arithmetic::Int8 };
+            attention::supports(method, layout.config.width / layout.config.heads)
+        };
         #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
         let fixed = false;
         let attention = if fixed { Arithmetic::Int8 } else { best };
-        let rest = Weights::some(layout, values, Arithmetic::Single, false, rest);
+        let single = Method { isa, arithmetic: Arithmetic::Single };
+        let rest = Weights::some(single, layout, values, false, rest);
         Weights { weights8: Some(weights8), attention, basis, ..rest }
     }
 
     /// For the gradient, which needs every matrix transposed; int8 becomes single.
     #[must_use]
-    pub fn transposed(layout: &Layout, values: &[f32], arithmetic: Arithmetic) -> Weights {
-        Weights::of(layout, values, arithmetic, true)
+    pub fn transposed(method: Method, layout: &Layout, values: &[f32]) -> Weights {
+        Weights::of(method, layout, values, true)
     }
 
     /// For a training step: the forward weights, with int8 as single, and [`Weights::transposed`].
     #[must_use]
-    pub fn both(layout: &Layout, values: &[f32], arithmetic: Arithmetic) -> [Weights; 2] {
-        [false, true].map(|transposed| Weights::of(layout, values, arithmetic, transposed))
+    pub fn both(method: Method, layout: &Layout, values: &[f32]) -> [Weights; 2] {
+        [false, true].map(|transposed| Weights::of(method, layout, values, transposed))
     }
 
     /// Replaces the values and repacks the matrices in place, on all threads of the rayon pool.
@@ -136,7 +148,7 @@ impl Weights {
     /// If the number of values differs or weights are in bytes: a fault of the caller.
     pub fn refresh(&mut self, layout: &Layout, values: &[f32]) {
         assert!(self.weights8.is_none() && values.len() == self.values.len(), "{}", values.len());
-        let Weights { values: old, packed, transposed, basis: patterns, .. } = self;
+        let Weights { values: old, isa, packed, transposed, basis: patterns, .. } = self;
         let places = old.par_chunks_mut(1 << 16).zip(values.par_chunks(1 << 16));
         let pack = |(start, packed): (&usize, &mut Packed)| {
             let (rows, cols) = packed.sizes();
@@ -148,48 +160,56 @@ impl Weights {
         };
         rayon::join(
             || {
-                *patterns = patterns.take().and_then(|_| basis(layout, values));
+                *patterns = patterns.take().and_then(|_| basis(*isa, layout, values));
                 places.for_each(|(old, new)| old.copy_from_slice(new));
             },
             || packed.par_iter_mut().for_each(pack),
         );
     }
 
-    fn of(layout: &Layout, values: &[f32], arithmetic: Arithmetic, transposed: bool) -> Weights {
-        let halves = arithmetic == Arithmetic::Bf16 && arithmetic.available();
+    fn of(method: Method, layout: &Layout, values: &[f32], transposed: bool) -> Weights {
+        let isa = method.isa.available();
+        let halves = method.arithmetic == Arithmetic::Bf16 && method.arithmetic.available(isa);
         let arithmetic = if halves { Arithmetic::Bf16 } else { Arithmetic::Single };
-        let basis = match halves && !transposed && by_tiles(layout) {
-            true => basis(layout, values),
+        let basis = match halves && !transposed && by_tiles(isa, layout) {
+            true => basis(isa, layout, values),
             false => None,
         };
         let packing = |param: &Param| match param.name.as_str() {
             BASIS if basis.is_some() => None,
             _ => Some(arithmetic),
         };
-        let rest = Weights::some(layout, values, arithmetic, transposed, packing);
+        let method = Method { isa, arithmetic };
+        let rest = Weights::some(method, layout, values, transposed, packing);
         Weights { basis, ..rest }
     }
 
     /// Packs the matrices for which `packing` names an arithmetic.
     fn some(
+        Method { isa, arithmetic }: Method,
         layout: &Layout,
         values: &[f32],
-        arithmetic: Arithmetic,
         transposed: bool,
         packing: impl Fn(&Param) -> Option<Arithmetic>,
     ) -> Weights {
         let pack = |param: &Param| {
             let (rows, cols) = sizes(param)?;
-            let arithmetic = packing(param)?;
+            let method = Method { isa, arithmetic: packing(param)? };
             let mat = Mat::new(&values[param.range.clone()], rows, cols, cols);
-            Some((
-                param.range.start,
-                Packed::new(if transposed { mat.t() } else { mat }, arithmetic),
-            ))
+            Some((param.range.start, Packed::new(if transposed { mat.t() } else { mat }, method)))
         };
         let packed = layout.params.iter().filter_map(pack).collect();
         let (values, attention) = (values.to_vec(), arithmetic);
-        Weights { values, arithmetic, attention, transposed, packed, weights8: None, basis: None }
+        Weights {
+            values,
+            isa,
+            arithmetic,
+            attention,
+            transposed,
+            packed,
+            weights8: None,
+            basis: None,
+        }
     }
 
     /// The int8 weights, if any.
@@ -209,15 +229,26 @@ impl Weights {
         if self.weights8.is_some() { Arithmetic::Int8 } else { self.arithmetic }
     }
 
+    /// Instruction set of the kernels that compute with these weights.
+    #[must_use]
+    pub fn isa(&self) -> Isa {
+        self.isa
+    }
+
     /// Arithmetic of products of two activations.
     #[must_use]
     pub fn arithmetic(&self) -> Arithmetic {
         self.arithmetic
     }
 
-    /// Arithmetic of attention's products: with int8 weights, the fastest.
-    pub(super) fn attention(&self) -> Arithmetic {
-        self.attention
+    /// How products of two activations are computed.
+    pub(super) fn method(&self) -> Method {
+        Method { isa: self.isa, arithmetic: self.arithmetic }
+    }
+
+    /// How attention's products are computed: with int8 weights, in the fastest arithmetic.
+    pub(super) fn attention(&self) -> Method {
+        Method { isa: self.isa, arithmetic: self.attention }
     }
 
     /// `out (+)= a * b`: `b` is the first `cols` columns of the matrix at `place`, `out` `[.., cols]`.

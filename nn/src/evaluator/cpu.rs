@@ -11,10 +11,12 @@ use super::world_model::{
     WorldModelLogits, WorldModelPass, imagine, likely_moves, ongoing, refine,
 };
 use crate::checkpoint::Network;
-use crate::cpu::ops::softmax64;
-use crate::cpu::stages::Stages;
+use crate::cpu::profile::Stages;
 use crate::cpu::{Activations, Heads, Weights, forward, move_heads};
 use crate::encode::{Encoded, Features, Item, MoveCode};
+use crate::kernels::Isa;
+use crate::kernels::gemm::Method;
+use crate::kernels::ops::softmax64;
 use crate::net::{BUCKETS, Layout, TOKENS};
 use crate::numeric::sigmoid;
 use crate::precision::Arithmetic;
@@ -39,24 +41,37 @@ thread_local! {
 }
 
 impl CpuEvaluator {
-    /// The network with its weights packed for `arithmetic`.
+    /// The network with its weights packed for `arithmetic` and the widest instructions of this CPU.
     #[must_use]
     pub fn new(network: &Network, arithmetic: Arithmetic) -> CpuEvaluator {
-        CpuEvaluator { layout: network.layout.clone(), weights: network.weights(arithmetic) }
+        CpuEvaluator::with(network, Method::widest(arithmetic))
+    }
+
+    /// The network with its weights packed for `method`, by which all is computed.
+    #[must_use]
+    pub fn with(network: &Network, method: Method) -> CpuEvaluator {
+        let weights = Weights::new(method, &network.layout, &network.values);
+        CpuEvaluator { layout: network.layout.clone(), weights }
     }
 
     /// The network in the fastest arithmetic of this CPU whose outputs are close to single precision on probe
     /// positions evaluated now.
+    #[must_use]
+    pub fn fastest(network: &Network) -> CpuEvaluator {
+        CpuEvaluator::fastest_with(network, Isa::found())
+    }
+
+    /// [`CpuEvaluator::fastest`] with instructions up to `isa`.
     ///
     /// int8 is faster than bf16 wherever it has a kernel: `docs/src/speed.md`.
     #[must_use]
-    pub fn fastest(network: &Network) -> CpuEvaluator {
-        let best = CpuEvaluator::new(network, Arithmetic::best());
-        if !Arithmetic::Int8.available() {
+    pub fn fastest_with(network: &Network, isa: Isa) -> CpuEvaluator {
+        let by = |arithmetic| CpuEvaluator::with(network, Method { isa, arithmetic });
+        let best = by(Arithmetic::best(isa));
+        if !Arithmetic::Int8.available(isa) {
             return best;
         }
-        let single = CpuEvaluator::new(network, Arithmetic::Single);
-        let int8 = CpuEvaluator::new(network, Arithmetic::Int8);
+        let (single, int8) = (by(Arithmetic::Single), by(Arithmetic::Int8));
         match difference(&single, &int8) {
             Ok(far) if far.is_rounding() => {
                 log::debug!("int8 changes answers by {:.4} at most", far.most);
@@ -107,7 +122,8 @@ impl CpuEvaluator {
         self.with_pass(|pass| {
             pass.run(&[input.item()], Heads::All);
             let moves = 0..input.moves.len();
-            let evaluation = evaluation_at(pass.activations, moves.clone(), 0)?;
+            let evaluation = evaluation_at(pass.isa(), pass.activations, moves.clone(), 0)?;
+            let isa = pass.isa();
             let believed = likely_moves(&pass.logits(), 0);
             let Activations { value, actions, legality, .. } = &*pass.activations;
             if !legality[..TOKENS * TOKENS].iter().all(|logit| logit.is_finite()) {
@@ -116,7 +132,7 @@ impl CpuEvaluator {
             let pair = |m: &MoveCode| usize::from(m.from) * TOKENS + usize::from(m.to);
             let chances = |logits: &[f32]| {
                 let mut rows = logits.to_vec();
-                softmax64(&mut rows);
+                softmax64(isa, &mut rows);
                 rows
             };
             Ok(Insight {
@@ -156,7 +172,7 @@ impl Evaluator for CpuEvaluator {
                 for (p, item) in items.iter().enumerate() {
                     let moves = first..first + item.moves.len();
                     first = moves.end;
-                    answers.push(evaluation_at(pass.activations, moves, p)?);
+                    answers.push(evaluation_at(pass.isa(), pass.activations, moves, p)?);
                 }
             }
             Ok(answers)
@@ -178,13 +194,15 @@ impl Evaluator for CpuEvaluator {
     }
 }
 
-/// The evaluation of position `p`, whose moves have indices `moves` in the pass.
+/// The evaluation of position `p`, whose moves have indices `moves` in the pass, by the kernels of `isa`.
 pub fn evaluation_at(
+    isa: Isa,
     activations: &Activations,
     moves: Range<usize>,
     p: usize,
 ) -> Result<Evaluation, EvalError> {
     outputs::evaluation(
+        isa,
         &activations.policy[moves.clone()],
         &activations.actions[moves.start * BUCKETS..moves.end * BUCKETS],
         &activations.value[p * BUCKETS..][..BUCKETS],
@@ -215,6 +233,10 @@ struct CpuPass<'a> {
 }
 
 impl CpuPass<'_> {
+    fn isa(&self) -> Isa {
+        self.weights.isa()
+    }
+
     fn run(&mut self, items: &[Item<'_>], heads: Heads) {
         forward(self.layout, self.weights, items, heads, false, self.activations);
     }
@@ -241,7 +263,7 @@ impl WorldModelPass for CpuPass<'_> {
         let evaluations = items.iter().enumerate().filter_map(|(p, item)| {
             let moves = start..start + item.moves.len();
             start = moves.end;
-            (!moves.is_empty()).then(|| evaluation_at(self.activations, moves, p))
+            (!moves.is_empty()).then(|| evaluation_at(self.isa(), self.activations, moves, p))
         });
         Ok(evaluations.collect())
     }
@@ -269,8 +291,8 @@ impl Transition for CpuEvaluator {
 mod tests {
     use super::super::difference::{Difference, max_difference};
     use super::*;
-    use crate::cpu::int8::Kernel;
     use crate::encode::canonical_moves;
+    use crate::kernels::gemm::int8::Kernel;
     use crate::net::NetConfig;
     use shakmaty::{Chess, Position};
 
@@ -353,7 +375,7 @@ mod tests {
     fn differences(network: &Network) -> Vec<Difference> {
         let single = CpuEvaluator::new(network, Arithmetic::Single);
         let of = |kernel| {
-            let weights = Weights::int8(kernel, &network.layout, &network.values);
+            let weights = Weights::int8(Isa::found(), kernel, &network.layout, &network.values);
             let int8 = CpuEvaluator { layout: network.layout.clone(), weights };
             assert_eq!(int8.arithmetic(), Arithmetic::Int8);
             difference(&single, &int8).unwrap()
@@ -370,7 +392,7 @@ mod tests {
             assert!(far.is_rounding() && far.mean > 0.0, "{far:?}");
         }
         let fastest = CpuEvaluator::fastest(&network).arithmetic();
-        assert_eq!(fastest == Arithmetic::Int8, Arithmetic::Int8.available());
+        assert_eq!(fastest == Arithmetic::Int8, Arithmetic::Int8.available(Isa::found()));
 
         // A channel so large that the rest of its row rounds to zero, and that nothing reads.
         let layout = network.layout.clone();
@@ -387,7 +409,7 @@ mod tests {
         for far in differences(&network) {
             assert!(!far.is_rounding(), "{far:?}");
         }
-        assert_eq!(CpuEvaluator::fastest(&network).arithmetic(), Arithmetic::best());
+        assert_eq!(CpuEvaluator::fastest(&network).arithmetic(), Arithmetic::best(Isa::found()));
     }
 
     #[test]

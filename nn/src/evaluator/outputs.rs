@@ -2,15 +2,15 @@
 
 use super::error::EvalError;
 use super::query::Evaluation;
-use crate::cpu::ops;
+use crate::kernels::{Isa, ops};
 use crate::net::{BUCKETS, CENTRES};
 use crate::numeric::softmax;
 
 /// Means over the buckets of softmaxed rows, and the centres of their modes.
-fn summaries(rows: &[f32]) -> (Vec<f32>, Vec<f32>) {
+fn summaries(isa: Isa, rows: &[f32]) -> (Vec<f32>, Vec<f32>) {
     let count = rows.len() / BUCKETS;
     let (mut means, mut modes) = (vec![0.0; count], vec![0; count]);
-    ops::mean_and_mode64(rows, &CENTRES, &mut means, &mut modes);
+    ops::mean_and_mode64(isa, rows, &CENTRES, &mut means, &mut modes);
     (means, modes.into_iter().map(|bucket| CENTRES[bucket]).collect())
 }
 
@@ -20,6 +20,7 @@ fn summaries(rows: &[f32]) -> (Vec<f32>, Vec<f32>) {
 /// # Errors
 /// The head whose logits hold NaN or infinity; no moves.
 pub(crate) fn evaluation(
+    isa: Isa,
     policy: &[f32],
     actions: &[f32],
     value: &[f32],
@@ -37,11 +38,11 @@ pub(crate) fn evaluation(
         return Err(EvalError::NoMoves);
     }
     let mut rows = actions.to_vec();
-    ops::softmax64(&mut rows);
-    let (action_values, action_modes) = summaries(&rows);
+    ops::softmax64(isa, &mut rows);
+    let (action_values, action_modes) = summaries(isa, &rows);
     let mut board = value.to_vec();
-    ops::softmax64(&mut board);
-    let (values, modes) = summaries(&board);
+    ops::softmax64(isa, &mut board);
+    let (values, modes) = summaries(isa, &board);
     let result = softmax(result);
     Ok(Evaluation {
         wdl: [result[2], result[1], result[0]],
@@ -68,7 +69,7 @@ mod tests {
             row
         }]
         .concat();
-        let answer = evaluation(&[0.0, 0.0], &rows, &row, &level).unwrap();
+        let answer = evaluation(Isa::found(), &[0.0, 0.0], &rows, &row, &level).unwrap();
         let (high, low) = (60.5 / 64.0, 2.5 / 64.0);
         let near = |a: f32, b: f32| (a - b).abs() < 1e-5;
         assert!(near(answer.action_values[0], 0.9 * high + 0.1 * low));

@@ -5,7 +5,8 @@ use super::difference::{CLOSE, answers, between};
 use super::error::EvalError;
 use super::query::Evaluation;
 use crate::checkpoint::Network;
-use crate::cpu::Isa;
+use crate::kernels::Isa;
+use crate::kernels::gemm::Method;
 use crate::precision::Arithmetic;
 
 /// Largest difference of a probability or value that reordered sums may cause.
@@ -41,48 +42,41 @@ impl Checked {
     }
 }
 
-/// Computes `network` with every arithmetic and instruction set of this CPU, plain loops first. Limits the
-/// instruction set of the whole process meanwhile: nothing else may compute in it.
+/// Computes `network` with every arithmetic and instruction set of this CPU, plain loops first.
 ///
 /// # Errors
 /// Plain loops fail.
 pub fn self_check(network: &Network) -> Result<Vec<Checked>, EvalError> {
-    let before = Isa::used();
-    Isa::Portable.limit();
-    let plain = answers(&CpuEvaluator::new(network, Arithmetic::Single), usize::MAX);
-    let checked = plain.map(|plain| {
-        let sets = Isa::ALL.iter().copied().filter(|isa| *isa <= Isa::found());
-        sets.flat_map(|isa| by(isa, network, &plain)).collect()
-    });
-    before.limit();
-    checked
+    let plain = Method { isa: Isa::Portable, arithmetic: Arithmetic::Single };
+    let plain = answers(&CpuEvaluator::with(network, plain), usize::MAX)?;
+    let sets = Isa::ALL.iter().copied().filter(|isa| *isa <= Isa::found());
+    Ok(sets.flat_map(|isa| by(isa, network, &plain)).collect())
 }
 
 fn by(isa: Isa, network: &Network, plain: &[Evaluation]) -> Vec<Checked> {
-    isa.limit();
     let all = [Arithmetic::Single, Arithmetic::Bf16, Arithmetic::Int8];
-    let available = all.into_iter().filter(|arithmetic| arithmetic.available());
+    let available = all.into_iter().filter(|arithmetic| arithmetic.available(isa));
     available
         .map(|arithmetic| Checked {
             isa,
             arithmetic,
-            result: agreement(network, arithmetic, plain),
+            result: agreement(network, Method { isa, arithmetic }, plain),
         })
         .collect()
 }
 
 fn agreement(
     network: &Network,
-    arithmetic: Arithmetic,
+    method: Method,
     plain: &[Evaluation],
 ) -> Result<Agreement, EvalError> {
-    let evaluator = CpuEvaluator::new(network, arithmetic);
+    let evaluator = CpuEvaluator::with(network, method);
     let batched = answers(&evaluator, usize::MAX)?;
     let alone = answers(&evaluator, 1)?;
     let far = between(plain, &batched);
     Ok(Agreement {
         most: far.most,
-        is_rounding: match arithmetic {
+        is_rounding: match method.arithmetic {
             Arithmetic::Single => far.most <= ROUNDING,
             Arithmetic::Bf16 => far.most <= CLOSE,
             Arithmetic::Int8 => far.is_rounding(),

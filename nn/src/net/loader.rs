@@ -38,7 +38,7 @@ impl Loader {
 
     pub(super) fn norm(&self, places: &params::Norm) -> LayerNorm {
         let width = places.gamma.len();
-        // burn's default epsilon, 1e-5, is that of `cpu::ops`.
+        // burn's default epsilon, 1e-5, is that of `kernels::ops`.
         let mut norm = LayerNormConfig::new(width).init(&self.device);
         norm.gamma = self.param(&places.gamma, [width]);
         norm.beta = Some(self.param(&places.beta, [width]));

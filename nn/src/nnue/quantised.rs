@@ -8,7 +8,7 @@ use super::features::View;
 use super::layout::{Layout, Parameters};
 use super::{BUCKETS, HIDDEN, INPUTS, bucket};
 use crate::by_isa;
-use crate::cpu::large_pages;
+use crate::kernels::{Isa, huge_pages};
 use arrayvec::ArrayVec;
 use shakmaty::{Bitboard, Chess, Color, Position, Role, Square};
 
@@ -19,6 +19,8 @@ const OUTPUT_ONE: f32 = 448.0;
 
 /// The quantized parameters.
 pub struct Nnue {
+    /// Instruction set of its loops.
+    isa: Isa,
     rows: Vec<[i16; HIDDEN]>,
     bias: [i16; HIDDEN],
     output: Vec<[[i16; HIDDEN]; 2]>,
@@ -40,9 +42,10 @@ impl Nnue {
         let mut output_bias = [0.0; BUCKETS];
         output_bias.copy_from_slice(&values[layout.output_bias]);
         debug_assert_eq!(rows.len(), INPUTS);
-        let mut rounded = large_pages::with_capacity(INPUTS);
+        let mut rounded = huge_pages::with_capacity(INPUTS);
         rounded.extend(rows.iter().map(|row| row.each_ref().map(round)));
         Nnue {
+            isa: Isa::found(),
             rows: rounded,
             bias,
             output: output
@@ -66,7 +69,7 @@ impl Nnue {
         let turn = usize::from(position.turn().is_black());
         let [ours, theirs] = &self.output[bucket];
         let (us, them) = (&at[turn].sums, &at[1 - turn].sums);
-        let sum = dot(us, ours) + dot(them, theirs);
+        let sum = dot(self.isa, us, ours) + dot(self.isa, them, theirs);
         let one = f32::from(ONE);
         sum / (one * one * OUTPUT_ONE) + self.output_bias[bucket]
     }
@@ -167,14 +170,14 @@ impl Accumulator {
             }
         }
         (self.pieces, self.view) = (*pieces, before.view);
-        let (to, from) = (&mut self.sums, &before.sums);
+        let (isa, to, from) = (nnue.isa, &mut self.sums, &before.sums);
         let (added, removed) = match (&added[..], &removed[..]) {
             ([a, added @ ..], [b, c, removed @ ..]) => {
-                capture(to, from, a, b, c);
+                capture(isa, to, from, a, b, c);
                 (added, removed)
             }
             ([a, added @ ..], [b, removed @ ..]) => {
-                step(to, from, a, b);
+                step(isa, to, from, a, b);
                 (added, removed)
             }
             both => {
@@ -182,8 +185,8 @@ impl Accumulator {
                 both
             }
         };
-        added.iter().for_each(|row| add(to, row));
-        removed.iter().for_each(|row| subtract(to, row));
+        added.iter().for_each(|row| add(isa, to, row));
+        removed.iter().for_each(|row| subtract(isa, to, row));
     }
 }
 

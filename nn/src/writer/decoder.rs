@@ -6,9 +6,10 @@
 use super::layout::{HEADS, Layout, POINTER, ROWS, WIDTH, number, rows, seen_until};
 use super::word::{BUCKETS, Kind, NAMES, Step};
 use super::{Allowed, Trace, Writer};
-use crate::cpu::matmul::{Accumulate, Mat, Packed, matmul_packed};
-use crate::cpu::ops::{add_scaled, dot, layer_norm};
 use crate::evaluator::EvalError;
+use crate::kernels::Isa;
+use crate::kernels::gemm::{Accumulate, Mat, Method, Packed, matmul_packed};
+use crate::kernels::ops::{add_scaled, dot, layer_norm};
 use crate::net::params::{Linear, Norm};
 use crate::numeric::softmax;
 use crate::precision::Arithmetic;
@@ -47,7 +48,7 @@ impl Maps {
         let pack = |map: &Linear| {
             let (values, outputs) = (&weights.values[map.weight.clone()], map.bias.len());
             let mat = Mat::new(values, values.len() / outputs, outputs, outputs);
-            (map.weight.start, Packed::new(mat, Arithmetic::Single))
+            (map.weight.start, Packed::new(mat, Method::widest(Arithmetic::Single)))
         };
         let mut maps: Vec<_> = of_blocks.chain(heads).map(pack).collect();
         maps.sort_by_key(|(start, _)| *start);
@@ -69,7 +70,7 @@ impl DecoderWeights {
             let names = values[layout.names.clone()].chunks_exact(layout.names.len() / NAMES);
             for (name, out) in names.zip(out.chunks_exact_mut(WIDTH)) {
                 for (x, row) in name.iter().zip(values[map.clone()].chunks_exact(WIDTH)) {
-                    add_scaled(out, *x, row);
+                    add_scaled(Isa::found(), out, *x, row);
                 }
             }
             out
@@ -116,7 +117,7 @@ impl DecoderWeights {
         let (mut unit, mut out) = (vec![0.0; x.len()], vec![0.0; x.len()]);
         let mut scale = vec![0.0; x.len() / WIDTH];
         let (gamma, beta) = (&self.values[norm.gamma.clone()], &self.values[norm.beta.clone()]);
-        layer_norm(x, gamma, beta, &mut unit, &mut scale, &mut out);
+        layer_norm(Isa::found(), x, gamma, beta, &mut unit, &mut scale, &mut out);
         out
     }
 }
@@ -184,10 +185,10 @@ impl Decoder {
             for (seen, row) in sight.iter().zip(qkv.chunks_exact(3 * WIDTH)) {
                 attended.extend(attend(&row[..WIDTH], memory, seen));
             }
-            add_scaled(&mut x, 1.0, &w.linear(&block.out, &attended));
+            add_scaled(Isa::found(), &mut x, 1.0, &w.linear(&block.out, &attended));
             let mut hidden = w.linear(&block.up, &w.norm(&block.norm2, &x));
             hidden.iter_mut().for_each(|x| *x = x.max(0.0) * x.max(0.0));
-            add_scaled(&mut x, 1.0, &w.linear(&block.down, &hidden));
+            add_scaled(Isa::found(), &mut x, 1.0, &w.linear(&block.down, &hidden));
         }
         let x = w.norm(&w.layout.norm, &x);
         self.pointed.extend(w.linear(&w.layout.key, &x));
@@ -209,7 +210,7 @@ impl Decoder {
         let source = pointed
             .zip(&self.until)
             .map(|((word, key), until)| match words.len() <= *until {
-                true => dot(&query, key) * scale + gain * number(word),
+                true => dot(Isa::found(), &query, key) * scale + gain * number(word),
                 false => f32::NEG_INFINITY,
             })
             .collect();
@@ -290,12 +291,12 @@ fn embed(w: &DecoderWeights, trace: &Trace, first: usize) -> Vec<f32> {
     let mut out = vec![0.0; (trace.words().len() - first) * WIDTH];
     for (place, out) in (first..).zip(out.chunks_exact_mut(WIDTH)) {
         rows(trace, place, |row, factor| {
-            add_scaled(out, factor, &table[row * WIDTH..][..WIDTH]);
+            add_scaled(Isa::found(), out, factor, &table[row * WIDTH..][..WIDTH]);
         });
         let word = &trace.words()[place];
         for (name, names) in [(word.node, &w.own), (word.parent, &w.parent)] {
             if let Some(row) = name.and_then(|name| names.chunks_exact(WIDTH).nth(name.into())) {
-                add_scaled(out, 1.0, row);
+                add_scaled(Isa::found(), out, 1.0, row);
             }
         }
     }
@@ -309,10 +310,12 @@ fn attend(query: &[f32], memory: &Memory, seen: &[usize]) -> Vec<f32> {
     for (head, out) in out.chunks_exact_mut(DIM).enumerate() {
         let part = |at: usize| at * WIDTH + head * DIM..at * WIDTH + (head + 1) * DIM;
         let query = &query[head * DIM..][..DIM];
-        let scores: Vec<f32> =
-            seen.iter().map(|at| scale * dot(query, &memory.keys[part(*at)])).collect();
+        let scores: Vec<f32> = seen
+            .iter()
+            .map(|at| scale * dot(Isa::found(), query, &memory.keys[part(*at)]))
+            .collect();
         for (at, weight) in seen.iter().zip(softmax(&scores)) {
-            add_scaled(out, weight, &memory.values[part(*at)]);
+            add_scaled(Isa::found(), out, weight, &memory.values[part(*at)]);
         }
     }
     out

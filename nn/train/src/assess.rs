@@ -106,7 +106,8 @@ impl<'a> Assessor<'a> {
         }
         let moves = start..start + example.moves.len();
         let policy = &activations.policy[moves.clone()];
-        let evaluation = evaluation_at(activations, moves.clone(), p)?;
+        let evaluation =
+            evaluation_at(self.evaluator.weights.isa(), activations, moves.clone(), p)?;
         let known = Known { moves: &example.moves, policy };
         judged.choice = choice(self.evaluator, &example.features, &legal, known, &mut self.again);
         judged.policy = &evaluation.policy;

@@ -4,7 +4,8 @@ use crate::measure::accuracy;
 use clap::Args;
 use engine::command::output::{Failure, Sink};
 use engine::interrupt::raised_by_ctrl_c;
-use nn::cpu::Isa;
+use nn::kernels::Isa;
+use nn::kernels::gemm::Method;
 use nn::precision::Arithmetic;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -45,7 +46,7 @@ pub struct Accuracy {
     /// Arithmetic of the network's products: auto (the fastest of floats this CPU has), single, bf16 or int8
     #[arg(long, default_value = "auto")]
     arithmetic: Arithmetic,
-    /// Instructions to do with: portable, avx2, avx512, amx, or neon on Arm's processors [default: the widest this CPU has]
+    /// Instructions of the network on the CPU: portable, avx2, avx512, amx, or neon on Arm's processors [default: the widest this CPU has]
     #[arg(long)]
     isa: Option<Isa>,
     /// Threads [default: one a core]
@@ -59,9 +60,6 @@ impl Accuracy {
     /// # Errors
     /// There is nothing to measure, or the network or a file cannot be used.
     pub fn run(&self) -> Result<(), Failure> {
-        if let Some(isa) = self.isa {
-            isa.limit();
-        }
         let mut out = Sink::default();
         let plan = accuracy::Accuracy { stop: raised_by_ctrl_c()?, ..self.plan() };
         plan.run(&mut |line| out.say(line))?;
@@ -80,7 +78,10 @@ impl Accuracy {
             puzzle_limit: self.puzzle_limit,
             plot: self.plot.clone(),
             csv: self.csv.clone(),
-            arithmetic: self.arithmetic,
+            method: Method {
+                isa: self.isa.unwrap_or_else(Isa::found),
+                arithmetic: self.arithmetic,
+            },
             threads: self.threads.map(NonZeroUsize::get),
             stop: Arc::default(),
         }

@@ -3,8 +3,8 @@
 use crate::speed::evalbench;
 use clap::Args;
 use engine::command::output::{Failure, Sink};
-use nn::cpu::Isa;
 use nn::device::Backend;
+use nn::kernels::Isa;
 use nn::precision::Arithmetic;
 use std::path::PathBuf;
 
@@ -34,7 +34,7 @@ pub struct EvalBench {
     /// Arithmetic of the products: auto, single, bf16 or int8; default: all the device has.
     #[arg(long, value_delimiter = ',')]
     arithmetic: Vec<Arithmetic>,
-    /// Instructions to do with: portable, avx2, avx512, amx, or neon on Arm's processors; default: the widest this CPU has.
+    /// Instructions of the network on the CPU: portable, avx2, avx512, amx, or neon on Arm's processors; default: the widest this CPU has.
     #[arg(long)]
     isa: Option<Isa>,
     /// Burn's CPU backend instead of the hand-written kernels.

@@ -54,7 +54,7 @@ impl Internal {
     /// # Errors
     /// A file or the network is refused, or standard output is closed.
     pub fn run(self) -> Result<(), Failure> {
-        let network = LabNetworks.open_anywhere(self.weights.as_deref())?;
+        let network = LabNetworks::default().open_anywhere(self.weights.as_deref())?;
         let mut writer = self.writer()?;
         let bar = progress(2 * self.positions * self.measure.len());
         let survey = Survey {

@@ -119,7 +119,8 @@ impl Leaves {
                     breadth: self.breadth.get(),
                     temperature: self.temperature,
                 };
-                let evaluator = LabNetworks.open_anywhere(self.weights.as_deref())?.evaluator;
+                let evaluator =
+                    LabNetworks::default().open_anywhere(self.weights.as_deref())?.evaluator;
                 let nodes = self.nodes;
                 self.harvest(ForkLabels { walk, evaluator, nodes })
             }

@@ -272,7 +272,7 @@ fn weights(model: &Regressor, samples: &Samples) -> [f32; 2] {
 
 /// Win probabilities by the built-in network for the same boards.
 fn of_network(test: &Samples) -> Result<(Vec<f32>, String, Duration), Failure> {
-    let network = Installed.open(None, Backend::Cpu)?;
+    let network = Installed::default().open(None, Backend::Cpu)?;
     let bar = progress(test.positions.len());
     let begun = Instant::now();
     let mut predicted = Vec::with_capacity(test.positions.len());

@@ -23,8 +23,10 @@ impl Uci {
     /// # Errors
     /// None so far; the signature is that of all subcommands.
     pub fn run(self) -> Result<(), Failure> {
-        let setup =
-            Setup { networks: Arc::new(LabNetworks), players: &PLAYERS, ..Setup::default() };
-        self.product.run_with(setup)
+        self.product.run_with(|installed| Setup {
+            networks: Arc::new(LabNetworks { installed }),
+            players: &PLAYERS,
+            ..Setup::default()
+        })
     }
 }

@@ -7,11 +7,12 @@ use crate::measure::MeasureError;
 use crate::plots::{Curve, Picture};
 use engine::workers::cores;
 use nn::checkpoint::{Network, Precision};
-use nn::cpu::Isa;
 use nn::device::{Backend, Device, is_cpu, pick, sgemm_peak};
 use nn::encode::canonical_moves;
 use nn::evaluator::burn::BurnEvaluator;
 use nn::evaluator::cpu::CpuEvaluator;
+use nn::kernels::Isa;
+use nn::kernels::gemm::Method;
 use nn::net::NetConfig;
 use nn::precision::Arithmetic;
 use nn::{Evaluator, Query};
@@ -40,7 +41,7 @@ pub struct EvalBench {
     pub threads: Option<usize>,
     /// Arithmetic of the products: auto, single, bf16 or int8; default: all the device has.
     pub arithmetic: Vec<Arithmetic>,
-    /// Instructions to do with: portable, avx2, avx512, amx, or neon on Arm's processors; default: the widest this CPU has.
+    /// Instructions of the network on the CPU: portable, avx2, avx512, amx, or neon on Arm's processors; default: the widest this CPU has.
     pub isa: Option<Isa>,
     /// Burn's CPU backend instead of the hand-written kernels.
     pub flex: bool,
@@ -66,9 +67,7 @@ impl EvalBench {
     /// # Errors
     /// The weights file cannot be used, the sizes make no network, or the network or the device fails.
     pub fn run(&self, say: &mut dyn FnMut(String)) -> Result<(), MeasureError> {
-        if let Some(isa) = self.isa {
-            isa.limit();
-        }
+        let isa = self.isa();
         let network = self.network()?;
         let (device, note) = pick(self.device);
         if let Some(note) = note {
@@ -91,7 +90,7 @@ impl EvalBench {
         ));
         let peak = match gpu {
             true => sgemm_peak(&device, time).map_err(refused)?,
-            false => rate(load, product_of_512),
+            false => rate(load, || product_of_512(isa)),
         };
         if self.stages {
             return self.stages(&network, load, say);
@@ -140,15 +139,19 @@ impl EvalBench {
         if self.flex || !is_cpu(&pick(self.device).0) {
             return Err(refused("stages are those of the hand-written kernels"));
         }
-        let peaks = Peaks::measure(load);
+        let isa = self.isa();
+        let peaks = Peaks::measure(isa, load);
         let positions = sample_positions();
         let batch = self.batch.first().map_or(4, |batch| (*batch).max(1));
         let queries = queries(&positions, batch);
         let mut drawn = None;
-        for arithmetic in self.arithmetics(|way| way.available()) {
-            let budget =
-                Budget::measure(&Asked { network, arithmetic, queries: &queries }, load, peaks)?;
-            let (isa, threads) = (Isa::used(), load.threads);
+        for arithmetic in self.arithmetics(|way| way.available(isa)) {
+            let budget = Budget::measure(
+                &Asked { network, method: Method { isa, arithmetic }, queries: &queries },
+                load,
+                peaks,
+            )?;
+            let threads = load.threads;
             let title = format!("{arithmetic}, {isa}, {threads} threads, batch {batch}");
             say(format!("\n{title}"));
             budget.lines().into_iter().for_each(&mut *say);
@@ -191,7 +194,7 @@ impl EvalBench {
         }
         let cpu = is_cpu(&device);
         let has = |way: Arithmetic| {
-            if cpu { way.available() } else { way == Arithmetic::Single }
+            if cpu { way.available(self.isa()) } else { way == Arithmetic::Single }
         };
         let way = |arithmetic: Arithmetic| -> Result<Way, MeasureError> {
             let name = match arithmetic {
@@ -200,7 +203,7 @@ impl EvalBench {
                 Arithmetic::Int8 => "int8",
             };
             let evaluator: Box<dyn Evaluator> = if cpu {
-                Box::new(CpuEvaluator::new(network, arithmetic))
+                Box::new(CpuEvaluator::with(network, Method { isa: self.isa(), arithmetic }))
             } else if arithmetic == Arithmetic::Single {
                 Box::new(BurnEvaluator::new(network, &device)?)
             } else {
@@ -209,6 +212,11 @@ impl EvalBench {
             Ok(Way { name: name.to_owned(), evaluator })
         };
         self.arithmetics(has).into_iter().map(way).collect()
+    }
+
+    /// The set named, or the widest that this CPU has.
+    fn isa(&self) -> Isa {
+        self.isa.unwrap_or_else(Isa::found)
     }
 
     /// What was named, or all that the device `has`.
@@ -282,7 +290,7 @@ mod tests {
         let all = names(&small());
         assert_eq!(all[0], "single");
         let others = [Arithmetic::Bf16, Arithmetic::Int8];
-        assert_eq!(all.len(), 1 + others.iter().filter(|way| way.available()).count());
+        assert_eq!(all.len(), 1 + others.iter().filter(|way| way.available(Isa::found())).count());
         assert_eq!(
             names(&EvalBench { arithmetic: vec![Arithmetic::Single], ..small() }),
             ["single"]
@@ -315,7 +323,7 @@ mod tests {
         bench.run(&mut |line| lines.push(line)).unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
         let _ = std::fs::remove_file(&path);
-        let ways = bench.arithmetics(Arithmetic::available).len();
+        let ways = bench.arithmetics(|way| way.available(Isa::found())).len();
         for stage in ["decoding", "norm", "FFN down", "all"] {
             assert_eq!(lines.iter().filter(|line| line.starts_with(stage)).count(), ways);
         }

@@ -6,9 +6,11 @@ use super::timing::{Load, on_threads, product_of_512, rate};
 use crate::measure::MeasureError;
 use crate::plots::Bars;
 use nn::checkpoint::Network;
-use nn::cpu::int8::{Finish, Kernel, Linear8, Rows, Sign};
-use nn::cpu::stages::Stage;
+use nn::cpu::profile::Stage;
 use nn::evaluator::cpu::CpuEvaluator;
+use nn::kernels::Isa;
+use nn::kernels::gemm::Method;
+use nn::kernels::gemm::int8::{Finish, Kernel, Linear8, Rows, Sign};
 use nn::net::{Layout, TOKENS};
 use nn::precision::Arithmetic;
 use nn::{EvalError, Query};
@@ -29,28 +31,31 @@ pub(super) struct Peaks {
 
 impl Peaks {
     /// Measures each.
-    pub(super) fn measure(load: Load) -> Peaks {
-        let each = |work: fn() -> f64| rate(load, work) / load.threads as f64;
-        Peaks { single: each(product_of_512), int8: each(product_of_bytes), bytes: each(copy) }
+    pub(super) fn measure(isa: Isa, load: Load) -> Peaks {
+        let each = |work: &(dyn Fn() -> f64 + Sync)| rate(load, work) / load.threads as f64;
+        Peaks {
+            single: each(&|| product_of_512(isa)),
+            int8: each(&|| product_of_bytes(isa)),
+            bytes: each(&copy),
+        }
     }
 }
 
-/// A product of 512 x 512 bytes by as many; returns its operations, 0 without a kernel.
-fn product_of_bytes() -> f64 {
+/// A product of 512 x 512 bytes by as many, always by the first call's `isa`; returns its operations, 0 without a kernel.
+fn product_of_bytes(isa: Isa) -> f64 {
     const N: usize = 512;
     thread_local! {
-        static OPERANDS: RefCell<Option<(Rows, Linear8, Vec<f32>)>> = RefCell::new(
-            Kernel::used().map(|kernel| {
-                let numbers: Vec<f32> = (0..N * N).map(|i| (i % 101) as f32 / 50.0 - 1.0).collect();
-                let mut rows = Rows::default();
-                rows.round(kernel, Sign::Either, &numbers, N);
-                let map = Linear8::new(kernel, Sign::Either, &numbers, &vec![0.0; N]);
-                (rows, map, numbers)
-            })
-        );
+        static OPERANDS: RefCell<Option<(Rows, Linear8, Vec<f32>)>> = RefCell::default();
     }
+    let Some(kernel) = Kernel::fastest(isa) else { return 0.0 };
     OPERANDS.with_borrow_mut(|operands| {
-        let Some((rows, map, out)) = operands else { return 0.0 };
+        let (rows, map, out) = operands.get_or_insert_with(|| {
+            let numbers: Vec<f32> = (0..N * N).map(|i| (i % 101) as f32 / 50.0 - 1.0).collect();
+            let mut rows = Rows::default();
+            rows.round(kernel, Sign::Either, &numbers, N);
+            let map = Linear8::new(kernel, Sign::Either, &numbers, &vec![0.0; N]);
+            (rows, map, numbers)
+        });
         map.apply(rows, out, N, N, Finish::Replace);
         2.0 * (N as f64).powi(3)
     })
@@ -143,7 +148,7 @@ pub(super) struct Budget {
 /// What is asked on every thread.
 pub(super) struct Asked<'a> {
     pub(super) network: &'a Network,
-    pub(super) arithmetic: Arithmetic,
+    pub(super) method: Method,
     pub(super) queries: &'a [Query<'a>],
 }
 
@@ -157,8 +162,8 @@ impl Budget {
         load: Load,
         peaks: Peaks,
     ) -> Result<Budget, MeasureError> {
-        let Asked { network, arithmetic, queries } = *asked;
-        let evaluator = CpuEvaluator::new(network, arithmetic);
+        let Asked { network, method, queries } = *asked;
+        let (evaluator, arithmetic) = (CpuEvaluator::with(network, method), method.arithmetic);
         let parts = on_threads(load.threads, || evaluator.measure(queries, load.time));
         let parts: Vec<_> = parts.into_iter().collect::<Result<_, EvalError>>()?;
         let done: usize = parts.iter().map(|(done, _)| done).sum();

@@ -1,6 +1,7 @@
 //! How often something is done in a second, on all threads at once.
 
-use nn::cpu::matmul::{Accumulate, Mat, Packed, matmul_packed};
+use nn::kernels::Isa;
+use nn::kernels::gemm::{Accumulate, Mat, Method, Packed, matmul_packed};
 use nn::precision::Arithmetic;
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
@@ -41,17 +42,22 @@ pub(super) fn rate(Load { threads, time }: Load, work: impl Fn() -> f64 + Sync) 
     rates.into_iter().sum()
 }
 
-/// One 512 x 512 x 512 product; returns its floating-point operations.
-pub(super) fn product_of_512() -> f64 {
+/// A left operand, a right one and a destination.
+type Operands = (Vec<f32>, Packed, Vec<f32>);
+
+/// One 512 x 512 x 512 product, always by the first call's `isa`; returns its floating-point operations.
+pub(super) fn product_of_512(isa: Isa) -> f64 {
     const N: usize = 512;
     thread_local! {
-        static OPERANDS: RefCell<(Vec<f32>, Packed, Vec<f32>)> = RefCell::new({
+        static OPERANDS: RefCell<Option<Operands>> = RefCell::default();
+    }
+    OPERANDS.with_borrow_mut(|operands| {
+        let (a, b, c) = operands.get_or_insert_with(|| {
             let ones = vec![0.5; N * N];
-            let packed = Packed::new(Mat::new(&ones, N, N, N), Arithmetic::Single);
+            let method = Method { isa, arithmetic: Arithmetic::Single };
+            let packed = Packed::new(Mat::new(&ones, N, N, N), method);
             (ones.clone(), packed, ones)
         });
-    }
-    OPERANDS.with_borrow_mut(|(a, b, c)| {
         matmul_packed(c, N, Accumulate::Replace, Mat::new(a, N, N, N), b, N);
     });
     2.0 * (N as f64).powi(3)

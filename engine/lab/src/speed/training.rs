@@ -3,7 +3,7 @@
 
 use crate::plots::Bars;
 use crate::plots::PlotError;
-use nn::cpu::stages::{Stage, Stages};
+use nn::cpu::profile::{Stage, Stages};
 use std::path::Path;
 use std::time::Duration;
 use train::network::Budget;

@@ -19,6 +19,7 @@ use crate::checkpoint::Network;
 use crate::cpu::Heads;
 use crate::device::is_cpu;
 use crate::encode::Encoded;
+use crate::kernels::Isa;
 use crate::precision::Arithmetic;
 use burn::tensor::Device;
 use lanes::{Lanes, wait};
@@ -116,7 +117,7 @@ impl BurnEvaluator {
                 all.policy.extend(more.policy);
                 all.actions.extend(more.actions);
             }
-            outputs::evaluation(&all.policy, &all.actions, &all.value, &all.result)
+            outputs::evaluation(Isa::found(), &all.policy, &all.actions, &all.value, &all.result)
         });
         Ok(answers.collect())
     }

@@ -1,9 +1,11 @@
 //! The module against the hand-written CPU pass.
 
 use super::*;
-use crate::cpu::int8::Kernel;
 use crate::cpu::{Activations, Heads, Weights, forward};
 use crate::encode::{Features, MoveCode, canonical_moves};
+use crate::kernels::Isa;
+use crate::kernels::gemm::Method;
+use crate::kernels::gemm::int8::Kernel;
 use crate::net::NetConfig;
 use crate::precision::Arithmetic;
 use shakmaty::{CastlingMode, Chess, Position, fen::Fen};
@@ -94,11 +96,11 @@ fn where_empty_squares_join_late_too() {
 fn compare(config: &NetConfig) {
     let layout = Layout::new(config);
     let values = opened(&layout);
-    let single = Weights::new(&layout, &values, Arithmetic::Single);
+    let single = Weights::new(Method::widest(Arithmetic::Single), &layout, &values);
     compare_by(&layout, &values, &single, |_| 1e-4);
     for kernel in Kernel::all() {
         let share = if kernel == Kernel::Avx2 { 0.14 } else { 0.08 };
-        let int8 = Weights::int8(kernel, &layout, &values);
+        let int8 = Weights::int8(Isa::found(), kernel, &layout, &values);
         compare_by(&layout, &values, &int8, |size| share * size);
     }
 }

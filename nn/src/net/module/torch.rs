@@ -3,7 +3,7 @@
 
 use super::Net;
 use crate::checkpoint::Network;
-use crate::cpu::{Activations, Heads, Weights, forward};
+use crate::cpu::{Activations, Heads, forward};
 use crate::device::Device;
 use crate::encode::{Features, Item, MoveCode};
 use crate::precision::Arithmetic;
@@ -70,7 +70,7 @@ fn the_kernels_answer_as_pytorch() {
     let boards = inputs();
     let items = items(&boards);
     let (layout, mut activations) = (&network.layout, Activations::default());
-    let weights = Weights::new(layout, &network.values, Arithmetic::Single);
+    let weights = network.weights(Arithmetic::Single);
     forward(layout, &weights, &items, Heads::All, false, &mut activations);
     let (mut got, mut move_number) = (Vec::new(), 0);
     for (p, item) in items.iter().enumerate() {

@@ -76,7 +76,7 @@ pub fn measure(
 mod tests {
     use super::*;
     use crate::data::testing::{Sample, mavg_bytes};
-    use nn::cpu::stages::Stage;
+    use nn::cpu::profile::Stage;
     use nn::net::NetConfig;
 
     #[test]

@@ -4,8 +4,8 @@
 //! fastest arithmetic, as its author runs it.
 
 use nn::by_isa;
-use nn::cpu::matmul::{Accumulate, Mat, matmul};
-use nn::cpu::ops;
+use nn::kernels::gemm::{Accumulate, Mat, Method, matmul};
+use nn::kernels::ops;
 use nn::precision::Arithmetic;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
 
@@ -94,7 +94,8 @@ impl Muon {
     /// step size (Liu et al. 2025, "Muon is scalable", section 2.2).
     pub(super) fn step(&mut self, how: MuonStep, slices: Slices<'_>) {
         let (rows, cols) = (self.rows, self.cols);
-        let stride = cols * self.parts.len();
+        let method = Method::widest(how.arithmetic);
+        let (isa, stride) = (method.isa, cols * self.parts.len());
         self.parts.iter_mut().for_each(|part| part.step.resize(rows * cols, 0.0));
         let momentum = slices.momentum.chunks_exact_mut(stride);
         let grads = slices.grads.chunks_exact(stride);
@@ -102,16 +103,16 @@ impl Muon {
             let places = momentum.chunks_exact_mut(cols).zip(grads.chunks_exact(cols));
             for (part, (momentum, grads)) in self.parts.iter_mut().zip(places) {
                 let step = &mut part.step[row * cols..][..cols];
-                look_ahead(step, momentum, grads, how.clip, how.momentum);
+                look_ahead(isa, step, momentum, grads, how.clip, how.momentum);
             }
         }
         let parts = self.parts.par_iter_mut().with_max_len(1);
-        parts.for_each(|part| part.orthogonalise(rows, cols, how.arithmetic));
+        parts.for_each(|part| part.orthogonalise(rows, cols, method));
         let scale = 0.2 * how.rate * (rows.max(cols) as f32).sqrt();
         for (row, params) in slices.params.chunks_exact_mut(stride).enumerate() {
             for (part, params) in self.parts.iter().zip(params.chunks_exact_mut(cols)) {
                 let step = &part.step[row * cols..][..cols];
-                weighted(params, how.shrink, -scale, step);
+                weighted(isa, params, how.shrink, -scale, step);
             }
         }
     }
@@ -120,12 +121,12 @@ impl Muon {
 impl Part {
     /// Five Newton-Schulz steps of the quintic iteration with Jordan's coefficients: singular values of `step`,
     /// `[rows, cols]`, end up between about 0.7 and 1.2.
-    fn orthogonalise(&mut self, rows: usize, cols: usize, arithmetic: Arithmetic) {
+    fn orthogonalise(&mut self, rows: usize, cols: usize, method: Method) {
         const A: f32 = 3.4445;
         const B: f32 = -4.7750;
         const C: f32 = 2.0315;
         let Part { step: x, next, gram, square } = self;
-        let length = ops::dot(x, x).sqrt() + 1e-12;
+        let length = ops::dot(method.isa, x, x).sqrt() + 1e-12;
         x.iter_mut().for_each(|v| *v /= length);
         // Use the smaller Gram matrix: X Xᵀ if wide, Xᵀ X if tall.
         let n = rows.min(cols);
@@ -135,14 +136,14 @@ impl Part {
         for _ in 0..5 {
             let view = Mat::new(x, rows, cols, cols);
             let (left, right) = if rows <= cols { (view, view.t()) } else { (view.t(), view) };
-            matmul(arithmetic, gram, n, Accumulate::Replace, 1.0, left, right);
+            matmul(method, gram, n, Accumulate::Replace, 1.0, left, right);
             let g = Mat::new(gram, n, n, n);
-            matmul(arithmetic, square, n, Accumulate::Replace, C, g, g);
-            ops::add_scaled(square, B, gram);
-            scaled(next, A, x);
+            matmul(method, square, n, Accumulate::Replace, C, g, g);
+            ops::add_scaled(method.isa, square, B, gram);
+            scaled(method.isa, next, A, x);
             let s = Mat::new(square, n, n, n);
             let (left, right) = if rows <= cols { (s, view) } else { (view, s) };
-            matmul(arithmetic, next, cols, Accumulate::Add, 1.0, left, right);
+            matmul(method, next, cols, Accumulate::Add, 1.0, left, right);
             std::mem::swap(x, next);
         }
     }
@@ -170,7 +171,7 @@ mod tests {
 
     fn orthogonal(x: &[f32], rows: usize, cols: usize, arithmetic: Arithmetic) -> Vec<f32> {
         let mut part = Part { step: x.to_vec(), ..Part::default() };
-        part.orthogonalise(rows, cols, arithmetic);
+        part.orthogonalise(rows, cols, Method::widest(arithmetic));
         part.step
     }
 

@@ -3,7 +3,7 @@
 
 use super::muon::{Muon, MuonStep, Slices};
 use nn::by_isa;
-use nn::cpu::ops;
+use nn::kernels::{Isa, ops};
 use nn::net::layout::Layout;
 use nn::net::params::Param;
 use nn::precision::Arithmetic;
@@ -113,7 +113,7 @@ impl Optimizer {
         Optimizer {
             rules: rules.collect(),
             config,
-            arithmetic: Arithmetic::best(),
+            arithmetic: Arithmetic::best(Isa::found()),
             first: vec![0.0; len],
             second: vec![0.0; len],
         }
@@ -122,7 +122,7 @@ impl Optimizer {
     /// One step; `step` counts from 1. Returns the gradient's length before clipping.
     pub fn step(&mut self, params: &mut [f32], grads: &[f32], rate: f32, step: u64) -> f32 {
         let c = &self.config;
-        let squares = |chunk: &[f32]| f64::from(ops::dot(chunk, chunk));
+        let squares = |chunk: &[f32]| f64::from(ops::dot(Isa::found(), chunk, chunk));
         // Collected first: a sum in thread order would not be repeatable.
         let parts: Vec<f64> = grads.par_chunks(CHUNK).map(squares).collect();
         let length = parts.iter().sum::<f64>().sqrt() as f32;
@@ -156,7 +156,14 @@ impl Optimizer {
                 let shrink = if *decays { 1.0 - rate * decay } else { 1.0 };
                 // AdamW's first moment shares the storage of Muon's momentum.
                 let Slices { params, grads, momentum } = slices;
-                adam(AdamStep { rate, shrink, ..how }, params, grads, momentum, second);
+                adam(
+                    Isa::found(),
+                    AdamStep { rate, shrink, ..how },
+                    params,
+                    grads,
+                    momentum,
+                    second,
+                );
             }
             Rule::Muon(matrices) => matrices.step(muon, slices),
         });

@@ -5,9 +5,10 @@ use super::cpu::group;
 use super::error::TrainError;
 use crate::data::{Example, TeacherTargets};
 use nn::checkpoint::Network;
-use nn::cpu::{Activations, Heads, Weights, forward, ops};
+use nn::cpu::{Activations, Heads, Weights, forward};
 use nn::encode::Item;
 use nn::evaluator::cpu::CpuEvaluator;
+use nn::kernels::{Isa, ops};
 use nn::net::{BUCKETS, Layout};
 use nn::numeric::softmax;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
@@ -73,7 +74,7 @@ fn label(layout: &Layout, weights: &Weights, a: &mut Activations, examples: &mut
 
 fn distribution(logits: &[f32; BUCKETS]) -> [f32; BUCKETS] {
     let mut shares = *logits;
-    ops::softmax64(&mut shares);
+    ops::softmax64(Isa::found(), &mut shares);
     shares
 }
 

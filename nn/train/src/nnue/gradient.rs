@@ -8,7 +8,8 @@ use super::panel::{Gradient, Panel, Sums, backward, forward, to_panels};
 use super::sample::Sample;
 use super::steps::{RUN, Run};
 use super::{PANEL, PANELS};
-use nn::cpu::ops::add_rows;
+use nn::kernels::Isa;
+use nn::kernels::ops::add_rows;
 use nn::nnue::{BUCKETS, INPUTS};
 use nn::nnue::{Layout, Parameters};
 use nn::numeric::sigmoid;
@@ -41,12 +42,12 @@ struct Predictions {
 
 impl Predictions {
     fn new(layout: &Layout, values: &[f32], samples: &[Sample]) -> Predictions {
-        let runs = Run::all(samples);
+        let (isa, runs) = (Isa::found(), Run::all(samples));
         let part = |number: usize| {
             let panel = Panel::of(layout, values, number);
             let (mut logits, mut sums) = (vec![0.0; samples.len()], sums());
             for (run, logits) in runs.iter().zip(logits.chunks_mut(RUN)) {
-                forward(&panel, run, &mut sums, logits);
+                forward(isa, &panel, run, &mut sums, logits);
             }
             logits
         };
@@ -80,6 +81,7 @@ pub(super) fn gradient(
     samples: &[Sample],
     grads: &mut [f32],
 ) -> f64 {
+    let isa = Isa::found();
     let Predictions { runs, slopes, error } = Predictions::new(layout, values, samples);
     let (rows, _) = grads[layout.rows.clone()].as_chunks_mut::<PANEL>();
     let learn = |(number, rows)| {
@@ -88,18 +90,18 @@ pub(super) fn gradient(
         let mut own = Gradient { rows, bias: [0.0; PANEL], output };
         let mut sums = sums();
         for (run, slopes) in runs.iter().zip(slopes.chunks(RUN)) {
-            forward(&panel, run, &mut sums, &mut [0.0; RUN]);
-            backward(&panel, run, &mut sums, slopes, &mut own);
+            forward(isa, &panel, run, &mut sums, &mut [0.0; RUN]);
+            backward(isa, &panel, run, &mut sums, slopes, &mut own);
         }
         (own.bias, own.output)
     };
     let panels = rows.par_chunks_mut(INPUTS).enumerate();
     let rest: Vec<_> = panels.with_max_len(1).map(learn).collect();
     for (number, (bias, output)) in rest.iter().enumerate() {
-        add_rows(bias, &mut grads[layout.bias.clone()][number * PANEL..][..PANEL]);
+        add_rows(isa, bias, &mut grads[layout.bias.clone()][number * PANEL..][..PANEL]);
         for (at, output) in output.as_flattened().iter().enumerate() {
             let start = (at * PANELS + number) * PANEL;
-            add_rows(output, &mut grads[layout.output.clone()][start..][..PANEL]);
+            add_rows(isa, output, &mut grads[layout.output.clone()][start..][..PANEL]);
         }
     }
     let biases = &mut grads[layout.output_bias.clone()];

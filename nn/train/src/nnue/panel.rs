@@ -3,7 +3,7 @@
 use super::steps::{RUN, Run};
 use super::{PANEL, PANELS};
 use nn::by_isa;
-use nn::cpu::prefetch;
+use nn::kernels::prefetch;
 use nn::nnue::Layout;
 use nn::nnue::{BUCKETS, HIDDEN, INPUTS};
 

@@ -5,7 +5,8 @@ use super::panel::from_panels;
 use super::sample::Sample;
 use super::{PANEL, PANELS};
 use crate::network::{Optimizer, OptimizerConfig, Schedule};
-use nn::cpu::ops::add_rows;
+use nn::kernels::Isa;
+use nn::kernels::ops::add_rows;
 use nn::net::params::{Init, Param};
 use nn::nnue::{INPUTS, PLACES};
 use nn::nnue::{Layout, Parameters};
@@ -87,7 +88,7 @@ impl Trainer {
         let own = own[layout.rows.clone()].par_chunks(OWN);
         common.par_chunks_mut(COMMON).zip(own).with_max_len(1).for_each(|(common, own)| {
             common.fill(0.0);
-            add_rows(own, common);
+            add_rows(Isa::found(), own, common);
         });
         self.steps += 1;
         self.seen += samples.len() as u64;

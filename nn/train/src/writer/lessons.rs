@@ -4,8 +4,9 @@ use super::batch::Batch;
 use super::twin::{Twin, WriterSums};
 use crate::network::{Optimizer, OptimizerConfig, Schedule, StepError};
 use burn::tensor::Device;
-use nn::cpu::ops::add_scaled;
 use nn::device::guarded;
+use nn::kernels::Isa;
+use nn::kernels::ops::add_scaled;
 use nn::rng::Rng;
 use nn::writer::{DecoderWeights, Trace};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
@@ -81,7 +82,7 @@ impl Lessons {
         for one in done {
             let (part, gradient) = one.map_err(|error| StepError(error.0))??;
             sums.add(&part);
-            add_scaled(&mut grads, 1.0, &gradient);
+            add_scaled(Isa::found(), &mut grads, 1.0, &gradient);
         }
         if !sums.losses.iter().all(|loss| loss.is_finite()) {
             return Err(StepError("the loss is NaN".to_owned()));

@@ -9,7 +9,7 @@ use nn::writer::layout::{Block, HEADS, Layout, NAME, POINTER, ROWS, WIDTH};
 use nn::writer::word::{BUCKETS, Kind, NAMES};
 use std::ops::Range;
 
-/// As in [`nn::cpu::ops::layer_norm`].
+/// As in [`nn::kernels::ops::layer_norm`].
 const EPSILON: f32 = 1e-5;
 
 /// Parameters on a device, each a leaf of autodiff where the device has it.
@@ -198,7 +198,12 @@ impl Twin {
         };
         for (leaf, param) in self.leaves.iter().zip(&self.layout.params) {
             let Some(gradient) = leaf.grad_remove(&mut gradients) else { continue };
-            nn::cpu::ops::add_scaled(&mut grads[param.range.clone()], 1.0, &read(gradient)?);
+            nn::kernels::ops::add_scaled(
+                nn::kernels::Isa::found(),
+                &mut grads[param.range.clone()],
+                1.0,
+                &read(gradient)?,
+            );
         }
         let mut sums =
             WriterSums { written: batch.written, valued: batch.valued, ..WriterSums::default() };

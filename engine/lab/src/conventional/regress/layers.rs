@@ -1,6 +1,6 @@
-//! A layer of a regressor, forward and backward, in single precision. Matrix products by [`nn::cpu::matmul`].
+//! A layer of a regressor, forward and backward, in single precision. Matrix products by [`nn::kernels::gemm`].
 
-use nn::cpu::matmul::{Accumulate, Mat, matmul};
+use nn::kernels::gemm::{Accumulate, Mat, Method, matmul};
 use nn::precision::Arithmetic;
 use nn::rng::Rng;
 use serde::{Deserialize, Serialize};
@@ -146,7 +146,7 @@ impl Layer {
             let a = Mat::new(&inputs[from..], rows, wide, width);
             let b = Mat::new(weights, wide, high, high);
             let bias = Accumulate::Bias(&bias[..high]);
-            matmul(Arithmetic::Single, &mut out[to..], height, bias, 1.0, a, b);
+            matmul(Method::widest(Arithmetic::Single), &mut out[to..], height, bias, 1.0, a, b);
         });
     }
 
@@ -162,14 +162,30 @@ impl Layer {
             let slope = Mat::new(&slopes[to..], rows, high, height);
             let (weights, bias) = gradients.values[values..].split_at_mut(size);
             let a = Mat::new(&inputs[from..], rows, wide, width).t();
-            matmul(Arithmetic::Single, weights, high, Accumulate::Replace, 1.0, a, slope);
+            matmul(
+                Method::widest(Arithmetic::Single),
+                weights,
+                high,
+                Accumulate::Replace,
+                1.0,
+                a,
+                slope,
+            );
             for row in slopes.chunks_exact(height) {
                 bias.iter_mut().zip(&row[to..to + high]).for_each(|(sum, part)| *sum += part);
             }
             if below {
                 let by = Mat::new(&self.values[values..values + size], wide, high, high).t();
                 let out = &mut gradients.inputs[from..];
-                matmul(Arithmetic::Single, out, width, Accumulate::Replace, 1.0, slope, by);
+                matmul(
+                    Method::widest(Arithmetic::Single),
+                    out,
+                    width,
+                    Accumulate::Replace,
+                    1.0,
+                    slope,
+                    by,
+                );
             }
         });
         gradients

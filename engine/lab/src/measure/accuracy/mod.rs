@@ -15,7 +15,7 @@ use engine::interrupt::while_reading;
 use engine::progress::progress;
 use engine::workers::{Crew, cores};
 use nn::evaluator::cpu::CpuEvaluator;
-use nn::precision::Arithmetic;
+use nn::kernels::gemm::Method;
 use nn::{EvalError, Evaluator};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -49,8 +49,8 @@ pub struct Accuracy {
     pub plot: Option<PathBuf>,
     /// CSV of all figures with 95 % intervals.
     pub csv: Option<PathBuf>,
-    /// Arithmetic of the network's products: auto (the fastest of this CPU), single or bf16.
-    pub arithmetic: Arithmetic,
+    /// Instructions and arithmetic of the network.
+    pub method: Method,
     /// Threads; None = one per core.
     pub threads: Option<usize>,
     /// Set to stop early and print what is done.
@@ -106,7 +106,7 @@ fn work(args: &Accuracy, say: &mut dyn FnMut(String)) -> Result<(), MeasureError
     let network = engine::play::network::load(args.weights.as_deref())?;
     say(format!("network {}", network.hash));
     let bench = Bench {
-        evaluator: Arc::new(CpuEvaluator::new(&network, args.arithmetic)),
+        evaluator: Arc::new(CpuEvaluator::with(&network, args.method)),
         threads: args.threads.unwrap_or_else(cores),
         stop: args.stop.clone(),
     };

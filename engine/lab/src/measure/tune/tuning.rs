@@ -87,7 +87,7 @@ impl Tuning {
     pub fn run(mut self, say: &mut (dyn FnMut(String) + Send)) -> Result<Vec<Row>, TuningError> {
         let limit = self.limit.unwrap_or(usize::MAX);
         let (what, mut positions) = while_reading(|| open_labels(&self.labels, limit))?;
-        let networks = LabNetworks;
+        let networks = LabNetworks::default();
         let network =
             networks.open_anywhere(self.weights.as_deref()).map_err(MeasureError::from)?;
         say(format!("{}; {what}", network.name));

@@ -8,9 +8,10 @@ use super::step::{Step, StepError};
 use crate::data::Example;
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::tensor::{Device, Gradients, Tensor};
-use nn::cpu::ops::add_scaled;
 use nn::device::{guarded, is_cpu};
 use nn::encode::Item;
+use nn::kernels::Isa;
+use nn::kernels::ops::add_scaled;
 use nn::net::{Layout, Net};
 use targets::Targets;
 
@@ -60,7 +61,7 @@ impl BurnStep {
             let flat = flat_gradients(&net, &mut gradients);
             let flat = flat.try_into_vec_as::<f32>().map_err(|error| fault(&error))?;
             let sums = sums.inner().try_into_vec_as::<f32>().map_err(|error| fault(&error))?;
-            add_scaled(grads, 1.0, &flat);
+            add_scaled(Isa::found(), grads, 1.0, &flat);
             let mut group = counts;
             for (part, sum) in group.parts.iter_mut().zip(sums) {
                 part.sum = f64::from(sum);

@@ -3,10 +3,12 @@
 use crate::data::Example;
 use crate::network::loss::{Buckets, LossConfig, LossSums, Losses};
 use crate::network::step::{Step, StepError};
-use nn::cpu::stages::Stages;
-use nn::cpu::{Activations, HeadGradients, Heads, Isa, Scratch, Weights, backward, forward, ops};
+use nn::cpu::profile::Stages;
+use nn::cpu::{Activations, HeadGradients, Heads, Scratch, Weights, backward, forward};
 use nn::device::guarded;
 use nn::encode::Item;
+use nn::kernels::gemm::Method;
+use nn::kernels::{Isa, ops};
 use nn::net::Layout;
 use nn::precision::Arithmetic;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
@@ -16,7 +18,7 @@ use std::time::{Duration, Instant};
 
 /// Positions per pass of a thread: their activations stay in L2. AMX is L2-bound; smaller groups cut traffic.
 pub(super) fn group() -> usize {
-    if Isa::used() == Isa::Amx { 4 } else { 8 }
+    if Isa::found() == Isa::Amx { 4 } else { 8 }
 }
 
 /// Floats per task when the threads' gradients are added.
@@ -72,7 +74,7 @@ impl CpuStep {
     ) -> CpuStep {
         let buckets = Buckets::new(loss.bucket_deviation);
         let workers = (0..threads.max(1)).map(|_| Worker::default()).collect();
-        let weights = Weights::both(&layout, &vec![0.0; layout.len], arithmetic);
+        let weights = Weights::both(Method::widest(arithmetic), &layout, &vec![0.0; layout.len]);
         let (packing, sums) = (Duration::ZERO, Duration::ZERO);
         CpuStep { layout, loss, buckets, weights, workers, packing, sums }
     }
@@ -90,7 +92,7 @@ impl CpuStep {
     /// The profile since [`CpuStep::measure`]. Time between stages counts as [`Stage::Outside`] in both
     /// directions.
     ///
-    /// [`Stage::Outside`]: nn::cpu::stages::Stage::Outside
+    /// [`Stage::Outside`]: nn::cpu::profile::Stage::Outside
     #[must_use]
     pub fn times(&self) -> StepTimes {
         let (packing, sums) = (self.packing, self.sums);
@@ -140,7 +142,12 @@ impl Step for CpuStep {
             places.for_each(|(i, grads)| {
                 grads.fill(0.0);
                 for worker in workers.iter().filter(|worker| worker.took) {
-                    ops::add_scaled(grads, 1.0, &worker.grads[i * CHUNK..][..grads.len()]);
+                    ops::add_scaled(
+                        Isa::found(),
+                        grads,
+                        1.0,
+                        &worker.grads[i * CHUNK..][..grads.len()],
+                    );
                 }
             });
             *sums += started.elapsed();

@@ -1,6 +1,6 @@
 //! Cross-entropies and their gradients, the parts of all losses.
 
-use nn::cpu::ops;
+use nn::kernels::{Isa, ops};
 use nn::net::BUCKETS;
 use nn::numeric::argmax;
 
@@ -28,11 +28,11 @@ pub(super) fn bucket_entropy(
     grad: &mut [f32],
 ) -> f64 {
     grad.copy_from_slice(logits);
-    ops::softmax64(grad);
+    ops::softmax64(Isa::found(), grad);
     // log-sum-exp from any one entry; the target's largest is never tiny for long.
     let best = argmax(logits).unwrap_or(0);
     let log_sum = logits[best] - grad[best].max(f32::MIN_POSITIVE).ln();
-    let loss = log_sum - ops::dot(target, logits);
+    let loss = log_sum - ops::dot(Isa::found(), target, logits);
     for (g, t) in grad.iter_mut().zip(target) {
         *g = weight * (*g - t);
     }

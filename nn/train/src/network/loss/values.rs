@@ -7,7 +7,7 @@ use super::place::Place;
 use super::policy::{self, blend};
 use super::sums::LossConfig;
 use crate::data::Example;
-use nn::cpu::ops;
+use nn::kernels::{Isa, ops};
 use nn::net::layout::RESULTS;
 use nn::net::{BUCKETS, CENTRES};
 
@@ -92,8 +92,8 @@ pub(super) fn choice(at: &mut Place<'_>, config: &LossConfig, weight: f32) -> Op
     }
     let rows = at.moves.start * BUCKETS..at.moves.end * BUCKETS;
     let mut shares = at.activations.actions[rows.clone()].to_vec();
-    ops::softmax64(&mut shares);
-    let mean = |row: &[f32]| ops::dot(row, &CENTRES);
+    ops::softmax64(Isa::found(), &mut shares);
+    let mean = |row: &[f32]| ops::dot(Isa::found(), row, &CENTRES);
     let means: Vec<f32> = shares.chunks_exact(BUCKETS).map(mean).collect();
     let logits: Vec<f32> = means.iter().map(|mean| mean / config.choice_temperature).collect();
     let mut slopes = vec![0.0; logits.len()];

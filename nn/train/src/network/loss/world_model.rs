@@ -4,7 +4,7 @@
 use super::entropy::{binary, cross_entropy, one_hot};
 use super::place::Place;
 use crate::data::Terminal;
-use nn::cpu::ops;
+use nn::kernels::{Isa, ops};
 use nn::net::TOKENS;
 use nn::net::layout::{TERMINALS, TRANSITION_OUTPUTS};
 
@@ -40,7 +40,7 @@ pub(super) fn legality(at: &mut Place<'_>, weight: f32) -> f64 {
     let weight = weight / TOKENS as f32;
     let grad = &mut at.grads.legality[at.p * SQUARE..][..SQUARE];
     let moves = &at.example.moves;
-    let mut sum = f64::from(ops::binary_negative(logits, weight, grad));
+    let mut sum = f64::from(ops::binary_negative(Isa::found(), logits, weight, grad));
     let mut previous = None;
     let mut movers = 0u64;
     // Canonical order puts the four promotions of a pair side by side (the frame flips ranks only).
