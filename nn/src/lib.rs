@@ -30,7 +30,7 @@
 //!
 //! - [`rng`], [`precision`], [`files`], [`numeric`]: no dependencies.
 //! - [`encode`]: positions and moves as the network's input.
-//! - [`net`], then [`cpu`], then `parameter_file` and [`checkpoint`]; [`device`] beside them.
+//! - [`net`], then [`cpu`], then [`parameter_file`] and [`checkpoint`]; [`device`] beside them.
 //! - [`evaluator`]: the interface of the engine. [`Evaluator`] is the entry point.
 //! - [`writer`] writes search trees as text, over boards that other code evaluates.
 //! - [`nnue`]: a small, fast value network for alpha-beta searches.
@@ -45,7 +45,7 @@ pub mod files;
 pub mod net;
 pub mod nnue;
 pub mod numeric;
-mod parameter_file;
+pub mod parameter_file;
 pub mod precision;
 pub mod rng;
 #[doc(hidden)]
