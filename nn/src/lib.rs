@@ -30,7 +30,7 @@
 //!
 //! - [`rng`], [`precision`], [`files`], [`numeric`]: no dependencies.
 //! - [`encode`]: positions and moves as the network's input.
-//! - [`net`], [`kernels`], then [`cpu`], then `parameter_file` and [`checkpoint`]; [`device`] beside them.
+//! - [`net`], [`kernels`], then [`cpu`], then [`parameter_file`] and [`checkpoint`]; [`device`] beside them.
 //! - [`evaluator`]: the interface of the engine. [`Evaluator`] is the entry point.
 //! - [`writer`] writes search trees as text, over boards that other code evaluates.
 //! - [`nnue`]: a small, fast value network for alpha-beta searches.
@@ -46,7 +46,7 @@ pub mod kernels;
 pub mod net;
 pub mod nnue;
 pub mod numeric;
-mod parameter_file;
+pub mod parameter_file;
 pub mod precision;
 pub mod rng;
 #[doc(hidden)]

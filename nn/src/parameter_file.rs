@@ -1,5 +1,5 @@
 //! Parameter files: safetensors whose metadata hold a format, a version and facts. Written atomically.
-//! `checkpoint` stores networks in them, `writer::file` decoders.
+//! [`crate::checkpoint`] stores networks in them, `writer::file` decoders, the crate `games` networks of other games.
 
 use crate::files::{read_regular, write_whole};
 use crate::net::params::Param;
@@ -49,17 +49,20 @@ impl From<std::io::Error> for CheckpointError {
     }
 }
 
-pub(crate) fn format_error(what: impl fmt::Display) -> CheckpointError {
+/// An error of the content: found and expected.
+pub fn format_error(what: impl fmt::Display) -> CheckpointError {
     CheckpointError::Format(what.to_string())
 }
 
 /// A file's metadata by name.
-pub(crate) type Facts = HashMap<String, String>;
+pub type Facts = HashMap<String, String>;
 
 /// A file format: its name and the newest version that this code reads and writes.
 #[derive(Clone, Copy)]
-pub(crate) struct Format {
+pub struct Format {
+    /// Stands in the metadata as `format`.
     pub name: &'static str,
+    /// Stands in the metadata as `version`.
     pub version: u32,
 }
 
@@ -118,7 +121,7 @@ impl Format {
 }
 
 /// A serialized tensor.
-pub(crate) struct Tensor {
+pub struct Tensor {
     name: String,
     dtype: Dtype,
     shape: Vec<usize>,
@@ -172,7 +175,7 @@ impl Tensor {
 ///
 /// # Errors
 /// Names a parameter that is missing or misshapen, or holds NaN or infinity.
-pub(crate) fn parameters(
+pub fn parameters(
     params: &[Param],
     tensors: &SafeTensors<'_>,
     mut each: impl FnMut(&[u8]),
@@ -205,7 +208,7 @@ pub(crate) fn parameters(
 ///
 /// # Errors
 /// Neither 16 nor 32 bits.
-pub(crate) fn floats(view: &TensorView<'_>) -> Result<Vec<f32>, CheckpointError> {
+pub fn floats(view: &TensorView<'_>) -> Result<Vec<f32>, CheckpointError> {
     let data = view.data();
     match view.dtype() {
         Dtype::F32 => Ok(data.as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b)).collect()),
@@ -220,7 +223,7 @@ pub(crate) fn floats(view: &TensorView<'_>) -> Result<Vec<f32>, CheckpointError>
 ///
 /// # Errors
 /// It cannot be read, is not a regular file, or is larger than any of ours.
-pub(crate) fn read(path: &Path) -> Result<Vec<u8>, CheckpointError> {
+pub fn read(path: &Path) -> Result<Vec<u8>, CheckpointError> {
     Ok(read_regular(path, MAX_BYTES)?)
 }
 
@@ -228,7 +231,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, CheckpointError> {
 ///
 /// # Errors
 /// The system's.
-pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), CheckpointError> {
+pub fn write(path: &Path, bytes: &[u8]) -> Result<(), CheckpointError> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         std::fs::create_dir_all(folder)?;
     }

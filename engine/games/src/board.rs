@@ -2,8 +2,7 @@
 
 use crate::connect4::{ConnectFour, Discs};
 use crate::game::Game;
-use crate::judges::RandomGames;
-use crate::player::Player;
+use crate::player::AnyPlayer;
 use crate::solver::Solver;
 use std::io::{self, BufRead, Write};
 
@@ -18,20 +17,15 @@ pub struct Board {
     game: ConnectFour,
     states: Vec<Discs>,
     solver: Solver<ConnectFour>,
-    player: Player<ConnectFour, RandomGames>,
+    player: AnyPlayer<ConnectFour>,
 }
 
 impl Board {
-    /// A game from the start; the engine searches `playouts` where the solver has no verdict.
+    /// A game from the start; `player`, on the usual board, chooses where the solver has no verdict.
     #[must_use]
-    pub fn new(playouts: u64) -> Board {
-        let game = ConnectFour::default();
-        Board {
-            game,
-            states: vec![game.start()],
-            solver: Solver::new(game, TABLE_BYTES),
-            player: Player::plain(game, playouts, 0),
-        }
+    pub fn new(player: AnyPlayer<ConnectFour>) -> Board {
+        let game = *player.game();
+        Board { game, states: vec![game.start()], solver: Solver::new(game, TABLE_BYTES), player }
     }
 
     /// Reads commands until `q` or the end of the input. `moves`, column digits, are played first.
@@ -173,7 +167,8 @@ mod tests {
     fn session(moves: &str, commands: &str) -> String {
         let mut out = Vec::new();
         let moves = ConnectFour::default().read(moves).unwrap();
-        Board::new(300).run(&moves, commands.as_bytes(), &mut out).unwrap();
+        let player = AnyPlayer::plain(ConnectFour::default(), 300, 0);
+        Board::new(player).run(&moves, commands.as_bytes(), &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 

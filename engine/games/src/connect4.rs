@@ -1,9 +1,13 @@
 //! Connect Four on bitboards (J. Tromp's layout): column by column, each with one empty bit above its top cell, so that shifts
 //! never join two columns. Any board of at most 8 columns and 63 bits; the usual one has 7 columns of 6 cells.
 
-use crate::game::Game;
+use crate::game::{EMPTY, Game, Grid, Image, MINE, THEIRS};
 use mcts::Wdl;
 use std::fmt;
+
+/// A cell and its eight neighbours.
+const TAPS: [(isize, isize); 9] =
+    [(-1, -1), (-1, 0), (-1, 1), (0, -1), (0, 0), (0, 1), (1, -1), (1, 0), (1, 1)];
 
 /// The rules. A move is a column, 0 the leftmost.
 #[derive(Clone, Copy, Debug)]
@@ -168,6 +172,50 @@ impl Game for ConnectFour {
     /// Unique: the sum of the discs and all discs sets one bit above each column's top disc.
     fn key(&self, state: &Discs) -> u64 {
         state.mine + state.all + self.bottom
+    }
+
+    fn passed(&self, state: &Discs) -> Discs {
+        Discs { mine: state.all ^ state.mine, all: state.all }
+    }
+
+    fn name(&self) -> &'static str {
+        "connect4"
+    }
+
+    /// The lowest row comes first. A move's cells are its column; the edges are the lowest and the highest row.
+    fn grid(&self) -> Grid {
+        let (rows, columns) = (self.rows as usize, self.columns as usize);
+        let cells = 0..rows * columns;
+        let number = |row: usize, column: usize| (row * columns + column) as u16;
+        let mirrored = |cell: usize| number(cell / columns, columns - 1 - cell % columns);
+        let image = |mirror: bool| Image {
+            cells: cells.clone().map(|n| if mirror { mirrored(n) } else { n as u16 }).collect(),
+            moves: (0..columns).map(|n| if mirror { mirrored(n) } else { n as u16 }).collect(),
+        };
+        Grid {
+            rows,
+            columns,
+            taps: &TAPS,
+            moves: (0..columns)
+                .map(|column| (0..rows).map(|row| number(row, column)).collect())
+                .collect(),
+            edges: [0, rows - 1]
+                .map(|row| cells.clone().map(|cell| cell / columns == row).collect()),
+            images: vec![image(false), image(true)],
+        }
+    }
+
+    fn encode(&self, state: &Discs) -> Vec<u8> {
+        let (rows, columns) = (self.rows as usize, self.columns as usize);
+        let cell = |n: usize| {
+            let disc = 1 << (n % columns * (rows + 1) + n / columns);
+            match (state.all & disc != 0, state.mine & disc != 0) {
+                (false, _) => EMPTY,
+                (_, true) => MINE,
+                _ => THEIRS,
+            }
+        };
+        (0..rows * columns).map(cell).collect()
     }
 }
 

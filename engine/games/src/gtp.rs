@@ -1,13 +1,13 @@
 //! Hex over GTP 2 (G. Farnebäck, 2002) as HexGui speaks it, with the move `swap-pieces` and HexGui's analysis commands.
 
 use crate::game::Game;
-use crate::hex::{Hex, SWAP, SizeError, Stones};
-use crate::judges::RandomGames;
-use crate::player::Player;
+use crate::hex::{Hex, SWAP, Stones};
+use crate::net::{BoardNet, NetworkFile};
+use crate::player::AnyPlayer;
 use std::io::{self, BufRead, Write};
 use std::time::Duration;
 
-/// Size before the first `boardsize`.
+/// Size before the first `boardsize`, unless the network plays others only.
 const DEFAULT_SIZE: usize = 11;
 const COMMANDS: [&str; 18] = [
     "all_legal_moves",
@@ -34,7 +34,9 @@ const ANALYSES: &str = "pspairs/Values/values\npspairs/Visits/visits\nvar/Best l
 
 /// A GTP session. Black joins top and bottom.
 pub struct Gtp {
-    player: Player<Hex, RandomGames>,
+    player: AnyPlayer<Hex>,
+    /// Judges positions instead of random games.
+    network: Option<NetworkFile>,
     states: Vec<Stones>,
     /// True if `genmove` may swap.
     swap: bool,
@@ -43,15 +45,21 @@ pub struct Gtp {
 }
 
 impl Gtp {
-    /// A session whose `genmove` searches `playouts`, and may swap if `swap`.
+    /// A session whose `genmove` searches `playouts`, and may swap if `swap`. Without a network, random games judge positions.
     ///
     /// # Errors
-    /// None in practice: the default size is supported.
-    pub fn new(playouts: u64, swap: bool) -> Result<Gtp, SizeError> {
-        let game = Hex::new(DEFAULT_SIZE)?.with_swap();
-        let states = vec![game.start()];
-        let player = Player::plain(game, playouts, 0);
-        Ok(Gtp { player, states, swap, time_left: [None; 2] })
+    /// The network plays no size of Hex.
+    pub fn new(playouts: u64, swap: bool, network: Option<NetworkFile>) -> Result<Gtp, String> {
+        let knows = |size: &usize| {
+            let game = Hex::new(*size).ok();
+            game.is_some_and(|game| {
+                network.as_ref().is_none_or(|network| network.check(&game).is_ok())
+            })
+        };
+        let size = [DEFAULT_SIZE].into_iter().chain((2..20).rev()).find(knows);
+        let player = player(size.unwrap_or(DEFAULT_SIZE), playouts, network.as_ref())?;
+        let states = vec![player.game().start()];
+        Ok(Gtp { player, network, states, swap, time_left: [None; 2] })
     }
 
     /// Reads commands until `quit` or the end of the input.
@@ -164,9 +172,8 @@ impl Gtp {
             return Err(format!("size {text} is not supported, width and height must be equal"));
         }
         let size = width.parse::<usize>().map_err(|_| format!("\"{width}\" is not a size"))?;
-        let game = Hex::new(size).map_err(|why| why.to_string())?.with_swap();
-        self.states = vec![game.start()];
-        self.player = Player::plain(game, self.player.playouts, 0);
+        self.player = player(size, self.player.playouts, self.network.as_ref())?;
+        self.states = vec![self.game().start()];
         Ok(())
     }
 
@@ -225,6 +232,18 @@ impl Gtp {
     }
 }
 
+/// A player on a board of this size.
+fn player(
+    size: usize,
+    playouts: u64,
+    network: Option<&NetworkFile>,
+) -> Result<AnyPlayer<Hex>, String> {
+    let game = Hex::new(size).map_err(|why| why.to_string())?.with_swap();
+    let Some(network) = network else { return Ok(AnyPlayer::plain(game, playouts, 0)) };
+    let network = BoardNet::new(network, &game).map_err(|why| why.to_string())?;
+    Ok(AnyPlayer::with_network(game, network, playouts))
+}
+
 fn colour(text: &str) -> Result<bool, String> {
     match text.to_ascii_lowercase().as_str() {
         "b" | "black" => Ok(true),
@@ -239,9 +258,31 @@ mod tests {
 
     fn session(swap: bool, commands: &str) -> Vec<String> {
         let mut out = Vec::new();
-        Gtp::new(200, swap).unwrap().run(commands.as_bytes(), &mut out).unwrap();
+        Gtp::new(200, swap, None).unwrap().run(commands.as_bytes(), &mut out).unwrap();
+        answers(out)
+    }
+
+    fn answers(out: Vec<u8>) -> Vec<String> {
         let text = String::from_utf8(out).unwrap();
         text.split_terminator("\n\n").map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn a_network_plays_its_sizes_alone() {
+        let network = NetworkFile::random(&Hex::new(3).unwrap(), 16, 1, 1);
+        let mut gtp = Gtp::new(20, true, Some(network)).unwrap();
+        let (mut out, commands) =
+            (Vec::new(), "boardsize 4\nplay b b2\ngenmove w\nundo\nall_legal_moves\n");
+        gtp.run(commands.as_bytes(), &mut out).unwrap();
+        let answers = answers(out);
+        assert_eq!(answers[0], "? the network plays hex 3x3, not hex 4x4");
+        assert!(
+            answers[2].starts_with("= ") && answers[4].ends_with("c3 swap-pieces"),
+            "{answers:?}"
+        );
+        let other = NetworkFile::random(&crate::connect4::ConnectFour::default(), 16, 1, 1);
+        let refused = Gtp::new(20, true, Some(other)).err();
+        assert_eq!(refused.unwrap(), "the network plays connect4 7x6, not hex 11x11");
     }
 
     #[test]

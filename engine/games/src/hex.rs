@@ -2,10 +2,13 @@
 //! `row * size + column` is a move; one more, `size * size`, is the swap: White takes over Black's first stone, mirrored.
 
 use crate::cells::Cells;
-use crate::game::Game;
+use crate::game::{EMPTY, Game, Grid, Image, MINE, THEIRS};
 use mcts::Wdl;
 use nn::rng::{Rng, split_mix};
 use std::fmt;
+
+/// A cell and its six neighbours.
+const TAPS: [(isize, isize); 7] = [(-1, 0), (-1, 1), (0, -1), (0, 0), (0, 1), (1, -1), (1, 0)];
 
 /// The rules on one board.
 #[derive(Clone, Debug)]
@@ -278,6 +281,55 @@ impl Game for Hex {
         let words = self.size * self.size / 64 + 1;
         let stones = state.mine.words(words).iter().chain(state.theirs.words(words));
         stones.fold(u64::from(state.black_moves), |key, word| split_mix(key ^ word))
+    }
+
+    fn passed(&self, state: &Stones) -> Stones {
+        Stones { mine: state.theirs, theirs: state.mine, black_moves: !state.black_moves }
+    }
+
+    fn name(&self) -> &'static str {
+        "hex"
+    }
+
+    /// The mover joins the first row and the last: for White, rows are columns.
+    fn grid(&self) -> Grid {
+        let (size, cells) = (self.size, self.size * self.size);
+        let image = |turned: bool| -> Vec<u16> {
+            (0..cells).map(|cell| if turned { cells - 1 - cell } else { cell } as u16).collect()
+        };
+        let on_edge = |line: &dyn Fn(usize) -> usize| -> Vec<bool> {
+            (0..cells).map(|cell| [0, size - 1].contains(&line(cell))).collect()
+        };
+        Grid {
+            rows: size,
+            columns: size,
+            taps: &TAPS,
+            moves: (0..cells).map(|cell| vec![cell as u16]).collect(),
+            edges: [on_edge(&|cell| cell / size), on_edge(&|cell| cell % size)],
+            images: [false, true]
+                .map(|turned| Image { cells: image(turned), moves: image(turned) })
+                .to_vec(),
+        }
+    }
+
+    fn encode(&self, state: &Stones) -> Vec<u8> {
+        let cell = |n: usize| {
+            let cell = usize::from(self.in_view(state, n as u16));
+            match (state.mine.contains(cell), state.theirs.contains(cell)) {
+                (true, _) => MINE,
+                (_, true) => THEIRS,
+                _ => EMPTY,
+            }
+        };
+        (0..self.size * self.size).map(cell).collect()
+    }
+
+    fn in_view(&self, state: &Stones, action: u16) -> u16 {
+        if state.black_moves || action == self.swap_action() {
+            action
+        } else {
+            self.mirrored(usize::from(action)) as u16
+        }
     }
 
     /// Fills the board: stones after the winning one change nothing.

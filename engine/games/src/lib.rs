@@ -5,7 +5,8 @@
 //! | [`game`] | the trait of a game's rules |
 //! | [`connect4`]; [`hex`], [`cells`] | the two games |
 //! | [`solver`] | exact results: one alpha-beta search for both |
-//! | [`world`], [`judges`] | a game as a world of the tree search; random games as evaluation, a cache |
+//! | [`world`], [`judges`] | a game as a world of the tree search; random games as evaluation |
+//! | [`net`] | the network that judges positions, learned from nothing by the laboratory |
 //! | [`player`] | chooses a move by tree search |
 //! | [`board`], [`gtp`] | Connect Four in a terminal; Hex for HexGui |
 
@@ -18,6 +19,7 @@ pub mod game;
 pub mod gtp;
 pub mod hex;
 pub mod judges;
+pub mod net;
 pub mod player;
 pub mod solver;
 pub mod world;

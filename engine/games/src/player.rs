@@ -2,6 +2,7 @@
 
 use crate::game::Game;
 use crate::judges::RandomGames;
+use crate::net::BoardNet;
 use crate::world::{GameWorld, Judge};
 use mcts::{Control, FinalMove, Line, Params, Searcher, View, World};
 use std::ops::ControlFlow;
@@ -18,23 +19,37 @@ pub struct Player<G: Game, J: Judge<G>> {
     pub playouts: u64,
 }
 
-impl<G: Game> Player<G, RandomGames> {
+/// Parameters of a search with a network: PUCT by its policy alone (paper 004).
+#[must_use]
+pub fn network_params(seed: u64) -> Params {
+    Params {
+        batch: 1,
+        policy_share: 1.0,
+        policy_temperature: 1.0,
+        root_policy_temperature: 1.0,
+        final_move: FinalMove::Robust,
+        seed,
+        ..Params::default()
+    }
+}
+
+/// A player with a network or without.
+pub type AnyPlayer<G> = Player<G, Box<dyn Judge<G>>>;
+
+impl<G: Game> AnyPlayer<G> {
     /// Plain Monte-Carlo tree search with random games.
     #[must_use]
-    pub fn plain(game: G, playouts: u64, seed: u64) -> Player<G, RandomGames> {
+    pub fn plain(game: G, playouts: u64, seed: u64) -> AnyPlayer<G> {
         // Eq. 1 would choose a few among moves of equal value: a flat prior over all moves. The exploration constant is UCT's
         // usual one for values in [0, 1].
-        let params = Params {
-            batch: 1,
-            policy_share: 1.0,
-            policy_temperature: 1.0,
-            root_policy_temperature: 1.0,
-            c_puct: 1.4,
-            final_move: FinalMove::Robust,
-            seed,
-            ..Params::default()
-        };
-        Player::new(game, RandomGames { seed }, params, playouts)
+        let params = Params { c_puct: 1.4, ..network_params(seed) };
+        Player::new(game, Box::new(RandomGames { seed }), params, playouts)
+    }
+
+    /// Tree search with a network on this game's board.
+    #[must_use]
+    pub fn with_network(game: G, network: BoardNet, playouts: u64) -> AnyPlayer<G> {
+        Player::new(game, Box::new(network), network_params(0), playouts)
     }
 }
 

@@ -10,6 +10,18 @@ pub trait Judge<G: Game>: Send + Sync {
     fn judge(&self, game: &G, states: &[&G::State]) -> Vec<Opinion>;
 }
 
+impl<G: Game, J: Judge<G> + ?Sized> Judge<G> for Box<J> {
+    fn judge(&self, game: &G, states: &[&G::State]) -> Vec<Opinion> {
+        (**self).judge(game, states)
+    }
+}
+
+impl<G: Game, J: Judge<G> + ?Sized> Judge<G> for &J {
+    fn judge(&self, game: &G, states: &[&G::State]) -> Vec<Opinion> {
+        (**self).judge(game, states)
+    }
+}
+
 /// Evaluation of one position.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Opinion {

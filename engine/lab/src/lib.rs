@@ -3,6 +3,7 @@
 //! | room | what is in it |
 //! |---|---|
 //! | [`conventional`] | the players of paper 002 without a network: minimax, alpha-beta, UCT, regressors |
+//! | [`games`] | learning Connect Four and Hex by self-play |
 //! | `league` | matches and leagues of UCI engines |
 //! | `leaves` | training data: leaves of search trees, labelled by another engine |
 //! | [`measure`] | puzzles, accuracy, imagination, tuning |
@@ -16,6 +17,7 @@
 
 pub mod command;
 pub mod conventional;
+pub mod games;
 mod league;
 mod leaves;
 pub mod measure;

@@ -1,6 +1,7 @@
 //! `mavka game`: arguments of the games beside chess. The crate `games` does the work.
 
 use super::output::{Failure, Sink};
+use crate::errors::quote_path;
 use crate::streams;
 use clap::{Args, Subcommand};
 use games::board::{Board, describe};
@@ -8,12 +9,18 @@ use games::connect4::ConnectFour;
 use games::game::Game as _;
 use games::gtp::Gtp;
 use games::hex::Hex;
+use games::net::{BoardNet, NetworkFile};
+use games::player::AnyPlayer;
 use games::solver::Solver;
 use games::solver::hex::{HexSolver, MAX_SIZE};
 use std::io::{self, ErrorKind};
+use std::path::PathBuf;
 
 /// Memory of the solvers' table.
 const TABLE_BYTES: usize = 256 << 20;
+/// Playouts of a move by random games, and by a network.
+const PLAYOUTS: u64 = 20_000;
+const NETWORK_PLAYOUTS: u64 = 800;
 
 /// Arguments of `mavka game`.
 #[derive(Args)]
@@ -43,9 +50,8 @@ enum Connect4 {
         /// Moves to begin with, as column digits
         #[arg(default_value = "")]
         moves: String,
-        /// Playouts of the engine's search where the solver has no verdict
-        #[arg(long, default_value_t = 20_000)]
-        playouts: u64,
+        #[command(flatten)]
+        search: Search,
     },
     /// Print the perfect result of each move (early positions take minutes)
     Solve {
@@ -59,9 +65,8 @@ enum Connect4 {
 enum HexTask {
     /// Speak GTP on standard input and output, as HexGui does
     Gtp {
-        /// Playouts of a move
-        #[arg(long, default_value_t = 20_000)]
-        playouts: u64,
+        #[command(flatten)]
+        search: Search,
         /// Let the engine swap
         #[arg(long)]
         swap: bool,
@@ -76,6 +81,29 @@ enum HexTask {
     },
 }
 
+/// What the engine's search rests on.
+#[derive(Args)]
+struct Search {
+    /// Playouts of a move [default: 20000 by random games, 800 by a network]
+    #[arg(long)]
+    playouts: Option<u64>,
+    /// A network of `mavka-lab game`; without one, random games judge positions
+    #[arg(long, value_name = "FILE")]
+    network: Option<PathBuf>,
+}
+
+impl Search {
+    /// Playouts, and the network if one is named.
+    fn read(&self) -> Result<(u64, Option<NetworkFile>), Failure> {
+        let read = |path: &PathBuf| {
+            NetworkFile::load(path).map_err(|why| format!("{}: {why}", quote_path(path)))
+        };
+        let network = self.network.as_ref().map(read).transpose()?;
+        let usual = if network.is_some() { NETWORK_PLAYOUTS } else { PLAYOUTS };
+        Ok((self.playouts.unwrap_or(usual), network))
+    }
+}
+
 impl Games {
     /// Does what was asked.
     ///
@@ -83,14 +111,22 @@ impl Games {
     /// A position cannot be read, or standard output is closed.
     pub fn run(self) -> Result<(), Failure> {
         match self.game {
-            Which::Connect4 { task: Connect4::Play { moves, playouts } } => {
-                let moves = ConnectFour::default().read(&moves)?;
-                let mut board = Board::new(playouts);
+            Which::Connect4 { task: Connect4::Play { moves, search } } => {
+                let game = ConnectFour::default();
+                let moves = game.read(&moves)?;
+                let player = match search.read()? {
+                    (playouts, None) => AnyPlayer::plain(game, playouts, 0),
+                    (playouts, Some(network)) => {
+                        AnyPlayer::with_network(game, BoardNet::new(&network, &game)?, playouts)
+                    }
+                };
+                let mut board = Board::new(player);
                 ended(board.run(&moves, streams::input(), streams::output()))
             }
             Which::Connect4 { task: Connect4::Solve { moves } } => solve_connect4(&moves),
-            Which::Hex { task: HexTask::Gtp { playouts, swap } } => {
-                ended(Gtp::new(playouts, swap)?.run(streams::input(), streams::output()))
+            Which::Hex { task: HexTask::Gtp { search, swap } } => {
+                let (playouts, network) = search.read()?;
+                ended(Gtp::new(playouts, swap, network)?.run(streams::input(), streams::output()))
             }
             Which::Hex { task: HexTask::Solve { size, moves } } => solve_hex(size, &moves),
         }

@@ -1,5 +1,5 @@
 //! Named parameters that tile one flat vector: offset and initialisation of each. The list is the layout's:
-//! [`super::layout`] for the network, `writer::layout` for the decoder.
+//! [`super::layout`] for the network, `writer::layout` for the decoder, `net::layout` of the crate `games` for other games.
 
 use crate::rng::Rng;
 use std::ops::Range;
@@ -50,12 +50,15 @@ pub struct Norm {
 
 /// Allocates parameters one behind the other.
 #[derive(Default)]
-pub(crate) struct Builder {
+pub struct Builder {
+    /// So far, in order.
     pub params: Vec<Param>,
+    /// Length of the flat vector so far.
     pub len: usize,
 }
 
 impl Builder {
+    /// Adds a parameter; returns its place.
     pub fn param(&mut self, name: &str, shape: &[usize], init: Init) -> Range<usize> {
         let range = self.len..self.len + shape.iter().product::<usize>();
         self.len = range.end;
@@ -68,6 +71,7 @@ impl Builder {
         range
     }
 
+    /// Adds `name.weight`, `[inputs, outputs]`, and `name.bias`, zero at first.
     pub fn linear(&mut self, name: &str, inputs: usize, outputs: usize, init: Init) -> Linear {
         Linear {
             weight: self.param(&format!("{name}.weight"), &[inputs, outputs], init),
@@ -75,6 +79,7 @@ impl Builder {
         }
     }
 
+    /// Adds `name.gamma` and `name.beta`, `[width]` each.
     pub fn norm(&mut self, name: &str, width: usize) -> Norm {
         Norm {
             gamma: self.param(&format!("{name}.gamma"), &[width], Init::One),
@@ -84,12 +89,12 @@ impl Builder {
 }
 
 /// Standard deviation that preserves the variance of a map's input.
-pub(crate) fn fan_in(inputs: usize) -> Init {
+pub fn fan_in(inputs: usize) -> Init {
     Init::Normal(1.0 / (inputs as f32).sqrt())
 }
 
 /// Initial values of parameters, deterministic for a seed.
-pub(crate) fn initial_values(params: &[Param], seed: u64) -> Vec<f32> {
+pub fn initial_values(params: &[Param], seed: u64) -> Vec<f32> {
     let mut random = Normal { rng: Rng::from_state(seed), spare: None };
     let mut values = vec![0.0; params.last().map_or(0, |param| param.range.end)];
     for param in params {

@@ -5,6 +5,7 @@ mod accuracy;
 mod args;
 mod data;
 mod evalbench;
+mod game;
 mod imagination;
 mod internal;
 mod label;
@@ -67,6 +68,8 @@ enum Command {
     TrainNnue(train_nnue::TrainNnue),
     /// Train the regressors of paper 002 on labelled games, and print its table
     Regress(regress::Regress),
+    /// Learn Connect Four or Hex from nothing, and measure what was learnt
+    Game(game::Games),
     /// Play a match between two UCI engines, or two settings of this one
     Match(Box<play_match::PlayMatch>),
     /// Play a league of many agents and rate them; run again with the same folder to go on
@@ -111,6 +114,7 @@ impl Cli {
             Command::TrainWriter(train) => train.run(),
             Command::TrainNnue(train) => train.run(),
             Command::Regress(regress) => regress.run(),
+            Command::Game(game) => game.run(),
             Command::Match(play_match) => play_match.run(),
             Command::League(league) => league.run(),
             Command::Selfplay(selfplay) => selfplay.run(),

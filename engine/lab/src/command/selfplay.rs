@@ -84,7 +84,7 @@ impl SelfPlayArgs {
                 batch: self.batch.get(),
             },
             openings,
-            network: LabNetworks.open_anywhere(self.weights.as_deref())?,
+            network: LabNetworks::default().open_anywhere(self.weights.as_deref())?,
             concurrency: self.concurrency.map(usize::from),
             seed: self.seed,
             stop: raised_by_ctrl_c()?,

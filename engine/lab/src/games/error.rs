@@ -1,0 +1,88 @@
+//! Why a run of self-play ends.
+
+use super::record::RecordError;
+use crate::plots::PlotError;
+use engine::errors::FileError;
+use engine::files::{OpenError, OutputError};
+use games::net::UnfitNetwork;
+use nn::parameter_file::CheckpointError;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// Why self-play, training or measurement ended early.
+#[derive(Debug)]
+pub enum LearnError {
+    /// A file cannot be read or written.
+    File(FileError),
+    /// The folder is in use, or a file of it is the user's own.
+    Open(OpenError),
+    /// The folder holds files of the user.
+    Folder(OutputError),
+    /// A file of parameters is damaged.
+    Parameters(PathBuf, CheckpointError),
+    /// A file of games is damaged.
+    Games(PathBuf, RecordError),
+    /// The network plays another game.
+    Unfit(PathBuf, UnfitNetwork),
+    /// The folder belongs to a run with other settings.
+    Settings {
+        /// The file of the settings.
+        path: PathBuf,
+        /// What differs.
+        what: String,
+    },
+    /// The curve cannot be drawn.
+    Plot(PlotError),
+}
+
+impl LearnError {
+    pub(super) fn parameters(path: &Path) -> impl Fn(CheckpointError) -> LearnError + use<> {
+        let path = path.to_owned();
+        move |why| LearnError::Parameters(path.clone(), why)
+    }
+}
+
+impl fmt::Display for LearnError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LearnError::File(why) => why.fmt(f),
+            LearnError::Open(why) => why.fmt(f),
+            LearnError::Folder(why) => why.fmt(f),
+            LearnError::Parameters(path, why) => write!(f, "{}: {why}", path.display()),
+            LearnError::Games(path, why) => {
+                write!(
+                    f,
+                    "{}: {why}; delete the file to continue without its games",
+                    path.display()
+                )
+            }
+            LearnError::Unfit(path, why) => write!(f, "{}: {why}", path.display()),
+            LearnError::Settings { path, what } => write!(
+                f,
+                "{}: {what}; continue with the settings of this folder, or choose another one",
+                path.display()
+            ),
+            LearnError::Plot(why) => why.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for LearnError {}
+
+impl From<FileError> for LearnError {
+    fn from(why: FileError) -> LearnError {
+        LearnError::File(why)
+    }
+}
+
+impl From<OpenError> for LearnError {
+    fn from(why: OpenError) -> LearnError {
+        LearnError::Open(why)
+    }
+}
+
+impl From<PlotError> for LearnError {
+    fn from(why: PlotError) -> LearnError {
+        LearnError::Plot(why)
+    }
+}

@@ -1,0 +1,263 @@
+//! Positions whose exact result the solver knows, and the share of them in which a player keeps the value.
+
+use super::error::LearnError;
+use engine::errors::FileError;
+use engine::files::{read_whole_text, write_whole};
+use games::connect4::ConnectFour;
+use games::game::Game;
+use games::hex::Hex;
+use games::net::BoardNet;
+use games::solver::hex::HexSolver;
+use games::solver::{Solvable, Solver};
+use games::world::Judge;
+use nn::numeric::argmax;
+use nn::rng::Rng;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use train::metrics::wilson;
+
+/// Memory of the solver's table.
+const TABLE_BYTES: usize = 256 << 20;
+/// Largest part of a position's search: a few seconds. Positions that take longer are left out.
+const SOLVER_NODES: u64 = 20_000_000;
+/// Share of random moves in the games of [`Kind::Played`] (paper 000, appendix B).
+const RANDOM_SHARE: f64 = 0.4;
+
+/// A game that a solver knows.
+pub trait Solved: Game + Clone {
+    /// Its rules for the solver.
+    type Rules: Solvable<State = Self::State> + Send;
+
+    /// The rules for the solver; None if the board is too large.
+    fn rules(&self) -> Option<Self::Rules>;
+    /// The ply from which on a position takes a few seconds at most.
+    fn first_solved_ply(&self) -> usize;
+}
+
+impl Solved for ConnectFour {
+    type Rules = ConnectFour;
+
+    fn rules(&self) -> Option<ConnectFour> {
+        Some(*self)
+    }
+
+    fn first_solved_ply(&self) -> usize {
+        match self.rows * self.columns {
+            ..=24 => 0,
+            ..=30 => 4,
+            _ => 8,
+        }
+    }
+}
+
+impl Solved for Hex {
+    type Rules = HexSolver;
+
+    fn rules(&self) -> Option<HexSolver> {
+        HexSolver::new(self.clone())
+    }
+
+    fn first_solved_ply(&self) -> usize {
+        [0, 0, 0, 0, 0, 2, 8, 20].get(self.size()).copied().unwrap_or(32)
+    }
+}
+
+/// How the positions of an exam arise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Set A: by random play.
+    Random,
+    /// Set B: by games of which 40 % of the moves are random and the others keep the value (paper 000, appendix B); before
+    /// [`Solved::first_solved_ply`] all moves are random.
+    Played,
+}
+
+/// A position and the exact value of each legal move.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Question {
+    /// Moves from the start.
+    pub moves: Vec<u16>,
+    /// Legal moves, and 1 for won, 0 for drawn, -1 for lost.
+    pub values: Vec<(u16, i32)>,
+}
+
+impl Question {
+    /// True if some move loses value.
+    #[must_use]
+    pub fn matters(&self) -> bool {
+        self.values.iter().any(|(_, value)| *value != self.values[0].1)
+    }
+
+    /// True if `action` keeps the value.
+    #[must_use]
+    pub fn keeps(&self, action: u16) -> bool {
+        let best = self.values.iter().map(|(_, value)| *value).max();
+        self.values.contains(&(action, best.unwrap_or(0)))
+    }
+}
+
+/// Shares of value-keeping moves.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Marks {
+    /// Positions, and those of them in which the value was kept.
+    pub all: [usize; 2],
+    /// The same of the positions in which a move loses value.
+    pub mattering: [usize; 2],
+}
+
+impl Marks {
+    /// The sum of two.
+    #[must_use]
+    pub fn plus(self, other: Marks) -> Marks {
+        let sum = |a: [usize; 2], b: [usize; 2]| [a[0] + b[0], a[1] + b[1]];
+        Marks { all: sum(self.all, other.all), mattering: sum(self.mattering, other.mattering) }
+    }
+
+    /// Share where it matters; 1 without such positions.
+    #[must_use]
+    pub fn share(&self) -> f64 {
+        let [count, kept] = self.mattering;
+        if count == 0 { 1.0 } else { kept as f64 / count as f64 }
+    }
+
+    /// Shares in percent with 95 % intervals: overall, and where it matters.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        let [all, mattering] = [self.all, self.mattering].map(|[count, kept]| {
+            let share = kept as f64 / count.max(1) as f64;
+            let (low, high) = wilson(share, count as f64);
+            format!("{:.1} % [{:.1}, {:.1}] of {count}", 100.0 * share, 100.0 * low, 100.0 * high)
+        });
+        format!("{mattering} where it matters, {all} overall")
+    }
+}
+
+/// Answers every question by `choose`.
+pub fn mark<G: Game>(
+    game: &G,
+    questions: &[Question],
+    mut choose: impl FnMut(&G::State) -> Option<u16>,
+) -> Marks {
+    let mut marks = Marks::default();
+    for question in questions {
+        let mut state = game.start();
+        question.moves.iter().for_each(|action| game.play(&mut state, *action));
+        let kept = choose(&state).is_some_and(|action| question.keeps(action));
+        let add =
+            |[count, sum]: &mut [usize; 2]| (*count, *sum) = (*count + 1, *sum + usize::from(kept));
+        add(&mut marks.all);
+        if question.matters() {
+            add(&mut marks.mattering);
+        }
+    }
+    marks
+}
+
+/// The move with the highest probability, or the highest action value.
+pub fn without_search<G: Game>(
+    network: &BoardNet,
+    game: &G,
+    state: &G::State,
+    by_values: bool,
+) -> Option<u16> {
+    let opinion = network.judge(game, &[state]).pop()?;
+    let best = argmax(if by_values { &opinion.values } else { &opinion.policy })?;
+    game.moves(state).get(best).copied()
+}
+
+/// Positions from a file, or, if there is none, new ones, which are written there. None if the board is too large for the solver, or
+/// `keep_going` is false.
+///
+/// # Errors
+/// The file is damaged or cannot be written.
+pub fn questions<G: Solved>(
+    game: &G,
+    kind: Kind,
+    count: usize,
+    path: &Path,
+    mut keep_going: impl FnMut(usize) -> bool,
+) -> Result<Option<Vec<Question>>, LearnError> {
+    if path.exists() {
+        return Ok(Some(read(game, path)?));
+    }
+    let Some(rules) = game.rules() else { return Ok(None) };
+    let mut solver = Solver::new(rules, TABLE_BYTES);
+    let mut random = Rng::new(2026 + kind as u64);
+    let mut found: Vec<Question> = Vec::new();
+    while found.len() < count {
+        if !keep_going(found.len()) {
+            return Ok(None);
+        }
+        found.extend(one_game(game, &mut solver, kind, &mut random));
+    }
+    found.truncate(count);
+    let lines = found.iter().map(|question| serde_json::to_string(question).unwrap_or_default());
+    let text: String = lines.map(|line| line + "\n").collect();
+    write_whole(path, text).map_err(FileError::of(path))?;
+    Ok(Some(found))
+}
+
+/// The solved positions of one game.
+fn one_game<G: Solved>(
+    game: &G,
+    solver: &mut Solver<G::Rules>,
+    kind: Kind,
+    random: &mut Rng,
+) -> Vec<Question> {
+    let (mut state, mut moves) = (game.start(), Vec::new());
+    let mut found: Vec<Question> = Vec::new();
+    loop {
+        let legal = game.moves(&state);
+        if legal.is_empty() {
+            break;
+        }
+        let mut question = None;
+        if moves.len() >= game.first_solved_ply() {
+            let values = solver.verdicts(&state, SOLVER_NODES).ok();
+            question = values.map(|values| Question { moves: moves.clone(), values });
+        }
+        let mut choice = legal;
+        if let Some(question) = question {
+            if kind == Kind::Played && !random.chance(RANDOM_SHARE) {
+                choice.retain(|action| question.keeps(*action));
+            }
+            found.push(question);
+        }
+        let action = choice[random.below(choice.len())];
+        game.play(&mut state, action);
+        moves.push(action);
+    }
+    if kind == Kind::Random && !found.is_empty() {
+        // Neighbouring positions of a game differ little.
+        found = vec![found.swap_remove(random.below(found.len()))];
+    }
+    found
+}
+
+/// # Errors
+/// The file cannot be read, or a line is no position of this game.
+fn read<G: Game>(game: &G, path: &Path) -> Result<Vec<Question>, LearnError> {
+    let text = read_whole_text(path)?;
+    let question = |(at, line): (usize, &str)| {
+        let fault = |what: String| LearnError::Settings {
+            path: path.to_owned(),
+            what: format!("line {}: {what}", at + 1),
+        };
+        let question: Question = serde_json::from_str(line)
+            .map_err(|why| fault(format!("no solved position ({why})")))?;
+        let mut state = game.start();
+        for action in &question.moves {
+            if !game.moves(&state).contains(action) {
+                return Err(fault(format!("illegal move {action}")));
+            }
+            game.play(&mut state, *action);
+        }
+        let moves: Vec<u16> = question.values.iter().map(|(action, _)| *action).collect();
+        if moves != game.moves(&state) || moves.is_empty() {
+            return Err(fault("values of other moves than the legal ones".to_owned()));
+        }
+        Ok(question)
+    };
+    text.lines().enumerate().map(question).collect()
+}

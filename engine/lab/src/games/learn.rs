@@ -1,0 +1,391 @@
+//! A run: generations of self-play and training in a folder. Every phase ends in a file that is renamed into place, and a finished game
+//! is a line of a journal, so that a kill costs at most the games in progress and the training of one generation.
+
+use super::error::LearnError;
+use super::exam::{Kind, Question, Solved, mark, questions, without_search};
+use super::measure::{contest, mark_search};
+use super::progress::{self, Row};
+use super::record::{Record, read_games, samples};
+use super::sample::Sample;
+use super::selfplay::{Play, Player};
+use super::trainer::{Trainer, Training};
+use engine::errors::FileError;
+use engine::files::{JournalFile, check_folder, read_whole_text, write_whole};
+use engine::progress::progress;
+use games::net::{BoardNet, NetworkFile};
+use nn::files::{MAX_TEXT, read_unpacked};
+use nn::rng::split_mix;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+/// The file of the settings, by which a folder is recognised.
+pub const CONFIG: &str = "config.json";
+/// Score from which the next matches are played against the newer network.
+const NEW_REFERENCE: f64 = 0.75;
+
+/// Settings of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// Name of the game, and of the board's size.
+    pub game: String,
+    /// As above.
+    pub size: String,
+    /// Seed of everything.
+    pub seed: u64,
+    /// Self-play.
+    pub play: Play,
+    /// Training.
+    pub training: Training,
+    /// Solved positions for the curve.
+    pub exam: usize,
+    /// Games of a generation's match against an earlier network.
+    pub contest: usize,
+}
+
+impl Settings {
+    /// The settings for a board.
+    #[must_use]
+    pub fn new<G: Solved>(game: &G, seed: u64) -> Settings {
+        Settings {
+            game: game.name().to_owned(),
+            size: game.size(),
+            seed,
+            play: Play {
+                games: 500,
+                long: 200,
+                short: 40,
+                long_share: 0.25,
+                noise: 0.25,
+                alpha: 10.0 / game.grid().moves.len() as f32,
+                drawn_plies: 12,
+                random_share: 0.25,
+                random_plies: 6,
+            },
+            training: Training {
+                channels: 48,
+                blocks: 5,
+                batch: 256,
+                uses: 3.0,
+                rate: 2e-3,
+                warmup: 200,
+                average: 0.995,
+                window: [20_000, 500_000],
+            },
+            exam: 300,
+            contest: 40,
+        }
+    }
+}
+
+/// When a run ends.
+#[derive(Clone, Copy, Debug)]
+pub struct Limit {
+    /// Hours of this call.
+    pub hours: f64,
+    /// Generations of the whole run.
+    pub generations: usize,
+}
+
+/// Learns in `folder`, new or begun, until the limit, or until `stop` is raised. Returns the curve.
+///
+/// # Errors
+/// A file cannot be read, is damaged or cannot be written; the folder belongs to another run.
+pub fn learn<G: Solved>(
+    game: &G,
+    settings: &Settings,
+    folder: &Path,
+    threads: usize,
+    limit: Limit,
+    stop: &AtomicBool,
+) -> Result<Vec<Row>, LearnError> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    let run = || Run::open(game, settings, folder, threads, stop)?.go(limit);
+    match pool {
+        Ok(pool) => pool.install(run),
+        Err(why) => {
+            log::warn!("no pool of {threads} threads ({why}); all processors are used");
+            run()
+        }
+    }
+}
+
+/// A run and what it keeps in memory.
+struct Run<'a, G: Solved> {
+    game: &'a G,
+    settings: &'a Settings,
+    folder: &'a Path,
+    threads: usize,
+    stop: &'a AtomicBool,
+    trainer: Trainer,
+    /// Samples of each generation, the newest last.
+    window: Vec<Vec<Sample<G::State>>>,
+    journal: JournalFile,
+    rows: Vec<Row>,
+    exam: Option<Vec<Question>>,
+}
+
+impl<'a, G: Solved> Run<'a, G> {
+    fn open(
+        game: &'a G,
+        settings: &'a Settings,
+        folder: &'a Path,
+        threads: usize,
+        stop: &'a AtomicBool,
+    ) -> Result<Run<'a, G>, LearnError> {
+        std::fs::create_dir_all(folder).map_err(FileError::of(folder))?;
+        let names = ["state.safetensors", "network.safetensors", "progress.jsonl", "progress.csv"];
+        check_folder(folder, &[CONFIG], &names).map_err(LearnError::Folder)?;
+        check_settings(settings, &folder.join(CONFIG))?;
+        let mut journal = JournalFile::open(&folder.join("progress.jsonl"))?;
+        let bytes = journal.read()?;
+        journal.truncate(engine::files::whole_lines(&bytes).map(<[u8]>::len).sum(), bytes.len())?;
+        let rows = progress::read(&bytes);
+        let Training { channels, blocks, .. } = settings.training;
+        let mut trainer = Trainer::new(NetworkFile::random(game, channels, blocks, settings.seed));
+        let state = folder.join("state.safetensors");
+        if state.exists() {
+            trainer.load(&state)?;
+        }
+        let exam = folder.join("positions.jsonl");
+        let bar = progress(settings.exam);
+        bar.set_message("positions solved");
+        let exam = questions(game, Kind::Played, settings.exam, &exam, |done| {
+            bar.set_position(done as u64);
+            !stop.load(Ordering::Relaxed)
+        })?;
+        bar.finish_and_clear();
+        let mut run = Run {
+            game,
+            settings,
+            folder,
+            threads,
+            stop,
+            trainer,
+            window: Vec::new(),
+            journal,
+            rows,
+            exam,
+        };
+        for generation in 0..run.trainer.generation {
+            let path = run.games_file(generation);
+            if path.exists() {
+                let records = run.read_games(&path)?;
+                run.add(&records);
+            }
+        }
+        Ok(run)
+    }
+
+    fn go(mut self, limit: Limit) -> Result<Vec<Row>, LearnError> {
+        let begin = Instant::now();
+        let stopped = || self.stop.load(Ordering::Relaxed);
+        while self.trainer.generation < limit.generations
+            && begin.elapsed().as_secs_f64() < 3600.0 * limit.hours
+            && !stopped()
+        {
+            let (start, before) = (Instant::now(), self.trainer.averaged());
+            let Some(new) = self.play()? else { break };
+            let played = start.elapsed().as_secs_f64();
+            let Some(losses) = self.train(new)? else { break };
+            let trained = start.elapsed().as_secs_f64() - played;
+            let after = self.trainer.averaged();
+            let optimal = self.optimal(&after)?;
+            let elo = self.elo(&before, &after)?;
+            let all = start.elapsed().as_secs_f64();
+            let last = self.rows.last();
+            let row = Row {
+                generation: self.trainer.generation,
+                hours: last.map_or(0.0, |row| row.hours) + all / 3600.0,
+                games: last.map_or(0, |row| row.games) + self.settings.play.games,
+                positions: last.map_or(0, |row| row.positions) + new,
+                losses: losses.to_vec(),
+                optimal,
+                elo,
+                seconds: [played, trained, all - played - trained],
+            };
+            progress::add(&mut self.journal, &mut self.rows, row, self.folder)?;
+        }
+        Ok(self.rows)
+    }
+
+    fn games_file(&self, generation: usize) -> PathBuf {
+        self.folder.join(format!("games-{:05}.jsonl.zst", generation + 1))
+    }
+
+    fn read_games(&self, path: &Path) -> Result<Vec<Record>, LearnError> {
+        let bytes = read_unpacked(path, MAX_TEXT).map_err(FileError::of(path))?;
+        read_games(self.game, &bytes).map_err(|why| LearnError::Games(path.to_owned(), why))
+    }
+
+    /// Adds a generation to the window and drops those that it no longer needs.
+    fn add(&mut self, records: &[Record]) {
+        let new = records.iter().filter_map(|record| samples(self.game, record).ok()).flatten();
+        self.window.push(new.collect());
+        let all: usize = self.rows.last().map_or(0, |row| row.positions);
+        let [fewest, most] = self.settings.training.window;
+        let wanted = (all / 2).clamp(fewest, most);
+        let mut kept: usize = self.window.iter().map(Vec::len).sum();
+        while self.window.first().is_some_and(|oldest| kept - oldest.len() >= wanted) {
+            kept -= self.window.remove(0).len();
+        }
+    }
+
+    /// Plays the games of a generation, or those of it that are missing. Returns its number of positions; None if stopped.
+    fn play(&mut self) -> Result<Option<usize>, LearnError> {
+        let generation = self.trainer.generation;
+        let path = self.games_file(generation);
+        if !path.exists() && !self.play_missing(&path)? {
+            return Ok(None);
+        }
+        let records = self.read_games(&path)?;
+        self.add(&records);
+        Ok(Some(self.window.last().map_or(0, Vec::len)))
+    }
+
+    /// False if stopped.
+    fn play_missing(&self, path: &Path) -> Result<bool, LearnError> {
+        let network = self.board_net(&self.trainer.averaged())?;
+        let part = self.folder.join("games.jsonl");
+        let mut journal = JournalFile::open(&part)?;
+        let bytes = journal.read()?;
+        let mut records =
+            read_games(self.game, &bytes).map_err(|why| LearnError::Games(part.clone(), why))?;
+        let whole = engine::files::whole_lines(&bytes).map(<[u8]>::len).sum();
+        journal.truncate(whole, bytes.len())?;
+        let Play { games, .. } = self.settings.play;
+        let missing: Vec<usize> =
+            (0..games).filter(|n| records.iter().all(|record| record.game != *n)).collect();
+        let seed = split_mix(self.settings.seed ^ split_mix(self.trainer.generation as u64));
+        let bar = progress(games);
+        bar.set_message(format!("games of generation {}", self.trainer.generation + 1));
+        bar.set_position(records.len() as u64);
+        let (next, written) = (AtomicUsize::new(0), Mutex::new((journal, Ok(()))));
+        let play = || {
+            let mut player = Player::new(self.game, &network, &self.settings.play, seed, self.stop);
+            let mut played = Vec::new();
+            // Relaxed: a number that each thread gets once.
+            while let Some(number) = missing.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let Some(record) = player.game(*number) else { break };
+                let mut written = written.lock().unwrap_or_else(PoisonError::into_inner);
+                let (journal, failed) = &mut *written;
+                if let Err(why) = journal.append(&record) {
+                    *failed = Err(why);
+                    break;
+                }
+                bar.inc(1);
+                played.push(record);
+            }
+            played
+        };
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..self.threads).map(|_| scope.spawn(play)).collect();
+            records
+                .extend(threads.into_iter().flat_map(|thread| thread.join().unwrap_or_default()));
+        });
+        bar.finish_and_clear();
+        let (journal, failed) = written.into_inner().unwrap_or_else(PoisonError::into_inner);
+        failed?;
+        if records.len() < games {
+            return Ok(false);
+        }
+        records.sort_by_key(|record| record.game);
+        let lines = records.iter().map(|record| serde_json::to_string(record).unwrap_or_default());
+        let text: String = lines.map(|line| line + "\n").collect();
+        let packed = zstd::encode_all(text.as_bytes(), 9).map_err(FileError::of(path))?;
+        write_whole(path, packed).map_err(FileError::of(path))?;
+        journal.delete()?;
+        Ok(true)
+    }
+
+    /// Trains on the window, so that each of the `new` positions is used as often as the settings say. None if stopped.
+    fn train(&mut self, new: usize) -> Result<Option<super::trainer::Losses>, LearnError> {
+        let Training { batch, uses, .. } = self.settings.training;
+        let steps = (new as f64 * uses / batch as f64).ceil() as usize;
+        let bar = progress(steps);
+        bar.set_message(format!("steps of generation {}", self.trainer.generation + 1));
+        let window: Vec<Sample<G::State>> = self.window.concat();
+        let (stop, training) = (self.stop, &self.settings.training);
+        let watch = |done: usize| {
+            bar.set_position(done as u64);
+            !stop.load(Ordering::Relaxed)
+        };
+        let seed = self.settings.seed;
+        let losses = self.trainer.learn(self.game, &window, training, seed, steps, watch);
+        bar.finish_and_clear();
+        if losses.is_some() {
+            let path = self.folder.join("network.safetensors");
+            self.trainer.averaged().save(&path).map_err(LearnError::parameters(&path))?;
+            self.trainer.save(&self.folder.join("state.safetensors"))?;
+        }
+        Ok(losses)
+    }
+
+    fn board_net(&self, network: &NetworkFile) -> Result<BoardNet, LearnError> {
+        let unfit = |why| LearnError::Unfit(self.folder.to_owned(), why);
+        BoardNet::new(network, self.game).map_err(unfit)
+    }
+
+    /// Shares of value-keeping moves where it matters: of the policy, and of a long search.
+    fn optimal(&self, network: &NetworkFile) -> Result<Option<[f64; 2]>, LearnError> {
+        let Some(exam) = &self.exam else { return Ok(None) };
+        let network = self.board_net(network)?;
+        let policy =
+            mark(self.game, exam, |state| without_search(&network, self.game, state, false));
+        let search = mark_search(self.game, &network, exam, self.settings.play.long);
+        Ok(Some([policy.share(), search.share()]))
+    }
+
+    /// Elo of the newest network against the first, by a match against the latest reference.
+    fn elo(&self, before: &NetworkFile, after: &NetworkFile) -> Result<f64, LearnError> {
+        let path = self.folder.join("reference.safetensors");
+        let base = self.folder.join("reference.json");
+        let (reference, elo) = if path.exists() && base.exists() {
+            let reference = NetworkFile::load(&path).map_err(LearnError::parameters(&path))?;
+            (reference, read_whole_text(&base)?.trim().parse().unwrap_or(0.0))
+        } else {
+            (before.clone(), 0.0)
+        };
+        let [new, old] = [after, &reference].map(|network| self.board_net(network));
+        let games = self.settings.contest;
+        let playouts = self.settings.play.short;
+        let score = contest(self.game, [&new?, &old?], playouts, games, self.settings.seed);
+        // One game more, drawn: a won match of a few games has no end otherwise.
+        let score = (score * games as f64 + 0.5) / (games as f64 + 1.0);
+        let newest = elo + 400.0 * (score / (1.0 - score)).log10();
+        if !path.exists() {
+            reference.save(&path).map_err(LearnError::parameters(&path))?;
+            write_whole(&base, "0").map_err(FileError::of(&base))?;
+        }
+        if score >= NEW_REFERENCE {
+            after.save(&path).map_err(LearnError::parameters(&path))?;
+            write_whole(&base, newest.to_string()).map_err(FileError::of(&base))?;
+        }
+        Ok(newest)
+    }
+}
+
+/// Writes the settings of a new folder, or compares them with those of a begun one.
+fn check_settings(settings: &Settings, path: &Path) -> Result<(), LearnError> {
+    if !path.exists() {
+        let text = serde_json::to_string_pretty(settings).unwrap_or_default();
+        return Ok(write_whole(path, text + "\n").map_err(FileError::of(path))?);
+    }
+    let other = |what: String| LearnError::Settings { path: path.to_owned(), what };
+    let found: Settings = serde_json::from_str(&read_whole_text(path)?)
+        .map_err(|why| other(format!("no settings of a run ({why})")))?;
+    if found == *settings {
+        return Ok(());
+    }
+    let of = |settings: &Settings| {
+        let text = serde_json::to_string_pretty(settings).unwrap_or_default();
+        text.lines().map(|line| line.trim().trim_end_matches(',').to_owned()).collect::<Vec<_>>()
+    };
+    let (found, expected) = (of(&found), of(settings));
+    let differs = found.iter().zip(&expected).find(|(found, expected)| found != expected);
+    let (found, expected) = differs.map_or(("", ""), |(found, expected)| (&**found, &**expected));
+    Err(other(format!("the run has {found}, not {expected}")))
+}

@@ -1,0 +1,184 @@
+//! Games of the network against itself (paper 004, with KataGo's playout cap randomisation: D. Wu, "Accelerating Self-Play Learning in
+//! Go", 2019, section 3.1): few searches are long, noisy and teach the policy; most are short and only play the game on.
+
+use super::record::{Record, Turn};
+use games::game::Game;
+use games::net::BoardNet;
+use games::player::network_params;
+use games::world::GameWorld;
+use mcts::{Ancestor, Control, Line, Params, Searcher, View, World};
+use nn::rng::{Rng, split_mix};
+use serde::{Deserialize, Serialize};
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Memory of a tree.
+const TREE_BYTES: usize = 8 << 20;
+/// Visits from which a move's mean value is a target.
+const MIN_VISITS: u64 = 4;
+
+/// Settings of self-play.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Play {
+    /// Games of a generation.
+    pub games: usize,
+    /// Playouts of a long search, kept ones included.
+    pub long: u64,
+    /// Playouts of a short search, kept ones included.
+    pub short: u64,
+    /// Share of long searches.
+    pub long_share: f64,
+    /// Share of Dirichlet noise in the priors of a long search (004: 0.25).
+    pub noise: f32,
+    /// Concentration of the noise per move; 10 divided by the usual number of moves (004).
+    pub alpha: f32,
+    /// Plies whose moves are drawn in proportion to visits; the most visited move later.
+    pub drawn_plies: usize,
+    /// Share of games that start with random plies, and the most of these.
+    pub random_share: f64,
+    /// As above.
+    pub random_plies: usize,
+}
+
+/// Plays games of one generation, one after the other.
+pub struct Player<'a, G: Game> {
+    world: GameWorld<G, &'a BoardNet>,
+    searcher: Searcher<GameWorld<G, &'a BoardNet>>,
+    play: &'a Play,
+    /// Seed of the generation.
+    seed: u64,
+    stop: &'a AtomicBool,
+}
+
+impl<'a, G: Game + Clone> Player<'a, G> {
+    pub fn new(
+        game: &G,
+        network: &'a BoardNet,
+        play: &'a Play,
+        seed: u64,
+        stop: &'a AtomicBool,
+    ) -> Player<'a, G> {
+        let world = GameWorld { game: game.clone(), judge: network };
+        Player { world, searcher: Searcher::new(network_params(0), TREE_BYTES), play, seed, stop }
+    }
+
+    /// Plays game `number`, which depends on nothing but the network, the settings and the seed. None if it was stopped.
+    pub fn game(&mut self, number: usize) -> Option<Record> {
+        let mut random = Rng::new(self.seed ^ split_mix(number as u64));
+        let (mut state, start) = self.opening(&mut random);
+        let mut turns = Vec::new();
+        self.searcher.set_root(state.clone());
+        let mut kept = 0;
+        while self.world.game.end(&state).is_none() {
+            let turn = self.turn(&state, start.len() + turns.len(), kept, &mut random)?;
+            self.world.game.play(&mut state, turn.action);
+            kept = self.searcher.reroot(state.clone(), Ancestor::Root, &[turn.action]);
+            turns.push(turn);
+        }
+        Some(Record { game: number, start, turns })
+    }
+
+    /// The first position to search, and the random moves before it.
+    fn opening(&self, random: &mut Rng) -> (G::State, Vec<u16>) {
+        let game = &self.world.game;
+        let plies = if random.chance(self.play.random_share) {
+            1 + random.below(self.play.random_plies)
+        } else {
+            0
+        };
+        let (mut state, mut moves) = (game.start(), Vec::new());
+        for _ in 0..plies {
+            let legal = game.moves(&state);
+            let (mut next, action) = (state.clone(), legal[random.below(legal.len())]);
+            game.play(&mut next, action);
+            if game.end(&next).is_some() {
+                break;
+            }
+            state = next;
+            moves.push(action);
+        }
+        (state, moves)
+    }
+
+    /// Searches and chooses a move. None if it was stopped.
+    fn turn(&mut self, state: &G::State, ply: usize, kept: u64, random: &mut Rng) -> Option<Turn> {
+        let long = random.chance(self.play.long_share);
+        // A kept root of many visits still gets some of this search's noise.
+        let budget = if long {
+            self.play.long.saturating_sub(kept).max(self.play.long / 2)
+        } else {
+            self.play.short.saturating_sub(kept)
+        };
+        let seed = random.bits();
+        self.searcher.set_params(Params {
+            noise_epsilon: if long { self.play.noise } else { 0.0 },
+            noise_alpha: self.play.alpha,
+            noise_seed: seed,
+            ..network_params(seed)
+        });
+        let control = Until { proven: AtomicBool::new(false), stop: self.stop };
+        let outcome = self.searcher.run(&self.world, 1, Some(budget), &control);
+        if self.stop.load(Ordering::Relaxed) {
+            return None;
+        }
+        let lines = outcome.snapshot.lines;
+        let proven = control.proven.into_inner();
+        let best = lines.first()?;
+        let drawn = ply < self.play.drawn_plies && !proven;
+        let action = if drawn { draw(&lines, random) } else { best.moves[0] };
+        let legal = self.world.game.moves(state);
+        let line = |action: &u16| lines.iter().find(|line| line.moves[0] == *action);
+        // The target of a won or drawn position is the proven move.
+        let known = proven && best.value.q() > 0.0;
+        let visits = |action: &u16| {
+            let visits = line(action).map_or(0, |line| line.visits) as u32;
+            if known { u32::from(*action == best.moves[0]) } else { visits }
+        };
+        let value = |action: &u16| {
+            let enough = |line: &&Line<u16>| line.visits >= MIN_VISITS || line.mate_plies.is_some();
+            line(action).filter(enough).map_or(-1, |line| (1000.0 * line.value.q()).round() as i16)
+        };
+        Some(Turn {
+            action,
+            visits: if long || known { legal.iter().map(visits).collect() } else { Vec::new() },
+            values: legal.iter().map(value).collect(),
+            proven: proven.then(|| (2.0 * best.value.q()).round() as u8),
+        })
+    }
+}
+
+/// A move in proportion to its visits.
+fn draw(lines: &[Line<u16>], random: &mut Rng) -> u16 {
+    let all: u64 = lines.iter().map(|line| line.visits).sum();
+    let mut at = random.below(usize::try_from(all).unwrap_or(usize::MAX)) as u64;
+    for line in lines {
+        if at < line.visits {
+            return line.moves[0];
+        }
+        at -= line.visits;
+    }
+    lines[0].moves[0]
+}
+
+/// Ends a search when its result is proven, or the run is to end.
+struct Until<'a> {
+    proven: AtomicBool,
+    stop: &'a AtomicBool,
+}
+
+impl<W: World> Control<W> for Until<'_> {
+    fn tick(&self, view: &View<'_, W>) -> ControlFlow<()> {
+        if !view.proven() {
+            return ControlFlow::Continue(());
+        }
+        // Relaxed: read by the same thread.
+        self.proven.store(true, Ordering::Relaxed);
+        ControlFlow::Break(())
+    }
+
+    fn stopped(&self) -> bool {
+        // Relaxed: the flag publishes nothing else.
+        self.stop.load(Ordering::Relaxed)
+    }
+}

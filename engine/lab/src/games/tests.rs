@@ -1,0 +1,386 @@
+//! The forward pass against burn, and a game learned to perfection.
+
+use super::exam::{Marks, Question, Solved, mark, without_search};
+use super::gradient::Gradient;
+use super::learn::{Limit, Settings, learn};
+use super::measure::searcher;
+use super::record::{Record, Turn, read_games};
+use super::sample::{Batch, Sample, Use};
+use super::twin::Twin;
+use games::connect4::ConnectFour;
+use games::game::Game;
+use games::hex::Hex;
+use games::net::{BoardNet, NetworkFile, Outputs};
+use games::solver::Solver;
+use nn::rng::Rng;
+use std::collections::HashSet;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+use train::network::Buckets;
+
+/// Positions of random games.
+fn states<G: Game>(game: &G, count: usize) -> Vec<G::State> {
+    let mut random = Rng::new(5);
+    let mut states = Vec::new();
+    while states.len() < count {
+        let mut state = game.start();
+        while game.end(&state).is_none() {
+            states.push(state.clone());
+            let moves = game.moves(&state);
+            game.play(&mut state, moves[random.below(moves.len())]);
+        }
+    }
+    states.truncate(count);
+    states
+}
+
+fn uses<S>(samples: &[Sample<S>], marked: impl Fn(&S) -> Option<u16>) -> Vec<Use<'_, S>> {
+    samples.iter().map(|sample| Use { sample, image: 0, marked: marked(&sample.state) }).collect()
+}
+
+fn compare<G: Game>(game: &G, count: usize, channels: usize) {
+    let mut network = NetworkFile::random(game, channels, 3, 2);
+    // Biases are zero at first.
+    let mut random = Rng::new(9);
+    network.values.iter_mut().for_each(|value| *value += 0.1 * (random.unit() as f32 - 0.5));
+    let grid = game.grid();
+    let samples: Vec<Sample<G::State>> = states(game, count)
+        .into_iter()
+        .map(|state| Sample { state, policy: Vec::new(), values: Vec::new(), score: 0.5 })
+        .collect();
+    let uses = uses(&samples, |state| game.moves(state).last().copied());
+    let batch = Batch::new(game, &grid, &uses, &Buckets::new(0.75));
+    let twin = Twin::new(&network.layout, &network.values, &grid);
+    let logits = twin.forward(batch.n, batch.planes.clone());
+    let read = |tensor: burn::tensor::Tensor<1>| tensor.inner().try_into_vec_as::<f32>().unwrap();
+    let expected = [
+        read(logits.state.flatten(0, 1)),
+        read(logits.moves.flatten(0, 2)),
+        read(logits.cells.flatten(0, 2)),
+    ];
+    let net = BoardNet::new(&network, game).unwrap();
+    let outputs: Vec<Outputs> = uses
+        .iter()
+        .map(|used| {
+            let state = &used.sample.state;
+            let marked = used.marked.map(|action| game.in_view(state, action));
+            net.forward(&game.encode(state), marked)
+        })
+        .collect();
+    let found = [
+        outputs.iter().flat_map(|output| output.state.clone()).collect::<Vec<f32>>(),
+        outputs.iter().flat_map(|output| output.moves.clone()).collect(),
+        outputs.iter().flat_map(|output| output.cells.clone()).collect(),
+    ];
+    for (found, expected) in found.iter().zip(&expected) {
+        assert_eq!(found.len(), expected.len());
+        let size = expected.iter().fold(0.0f32, |most, x| most.max(x.abs()));
+        let error = found.iter().zip(expected).fold(0.0f32, |most, (a, b)| most.max((a - b).abs()));
+        assert!(size > 0.1 && error < 1e-4 * size, "{error} of {size}");
+    }
+}
+
+#[test]
+fn the_forward_pass_answers_as_burn() {
+    compare(&ConnectFour::default(), 9, 48);
+    compare(&ConnectFour::new(4, 5), 4, 20);
+    compare(&Hex::new(5).unwrap(), 7, 48);
+}
+
+fn compare_gradients<G: Game>(game: &G) {
+    let mut network = NetworkFile::random(game, 20, 3, 2);
+    let mut random = Rng::new(9);
+    network.values.iter_mut().for_each(|value| *value += 0.1 * (random.unit() as f32 - 0.5));
+    let grid = game.grid();
+    let mut samples = Vec::new();
+    for (i, state) in states(game, 11).into_iter().enumerate() {
+        let n = game.moves(&state).len();
+        let mut policy: Vec<f32> = (0..n).map(|_| random.unit() as f32).collect();
+        let sum: f32 = policy.iter().sum();
+        policy.iter_mut().for_each(|p| *p /= sum);
+        let mut values: Vec<f32> = (0..n).map(|_| random.unit() as f32).collect();
+        values[0] = f32::NAN;
+        if i % 3 == 0 {
+            policy.clear();
+        }
+        samples.push(Sample { state, policy, values, score: (i % 3) as f32 / 2.0 });
+    }
+    let image = |i: usize| i % grid.images.len();
+    let uses: Vec<Use<'_, G::State>> = samples
+        .iter()
+        .enumerate()
+        .map(|(i, sample)| {
+            let marked = game.moves(&sample.state).last().copied().filter(|_| i % 4 == 1);
+            Use { sample, image: image(i), marked }
+        })
+        .collect();
+    let batch = Batch::new(game, &grid, &uses, &Buckets::new(0.75));
+    let NetworkFile { layout, values, .. } = &network;
+    let (mut own, mut burns) = (vec![0.0; layout.len], vec![0.0; layout.len]);
+    let losses = Gradient { layout, values, grid: &grid }.add(&batch, 11, &mut own);
+    let expected = Twin::new(layout, values, &grid).gradient(&batch, 11, &mut burns);
+    for (loss, expected) in losses.iter().zip(expected) {
+        assert!(*loss > 0.0 && (loss / expected - 1.0).abs() < 1e-4, "{losses:?} {expected}");
+    }
+    for param in &layout.params {
+        let (own, burns) = (&own[param.range.clone()], &burns[param.range.clone()]);
+        let size = burns.iter().map(|x| x * x).sum::<f32>().sqrt();
+        let error = own.iter().zip(burns).map(|(a, b)| (a - b) * (a - b)).sum::<f32>().sqrt();
+        assert!(size > 0.0 && error < 1e-3 * size, "{}: {error} of {size}", param.name);
+    }
+}
+
+#[test]
+fn the_gradient_is_that_of_burn() {
+    compare_gradients(&ConnectFour::new(5, 4));
+    compare_gradients(&Hex::new(4).unwrap());
+}
+
+#[test]
+#[ignore = "a measurement"]
+fn speed() {
+    let game = ConnectFour::default();
+    let grid = game.grid();
+    let samples: Vec<Sample<_>> = states(&game, 64)
+        .into_iter()
+        .map(|state| Sample {
+            values: vec![0.5; game.moves(&state).len()],
+            state,
+            policy: Vec::new(),
+            score: 0.5,
+        })
+        .collect();
+    for (channels, blocks) in [(32, 5), (48, 5), (64, 5)] {
+        let network = NetworkFile::random(&game, channels, blocks, 2);
+        let net = BoardNet::new(&network, &game).unwrap();
+        let all: Vec<_> = samples.iter().map(|sample| game.encode(&sample.state)).collect();
+        let best = |work: &mut dyn FnMut()| {
+            (0..9)
+                .map(|_| {
+                    let start = Instant::now();
+                    work();
+                    start.elapsed().as_secs_f64()
+                })
+                .fold(f64::MAX, f64::min)
+        };
+        let own = best(&mut || {
+            all.iter().for_each(|cells| {
+                let _ = net.forward(cells, None);
+            })
+        });
+        println!("{channels}x{blocks} own: {:.0} positions/s", 64.0 / own);
+        let twin = Twin::new(&network.layout, &network.values, &grid).without_gradient();
+        for n in [1, 4, 16] {
+            let batch =
+                Batch::new(&game, &grid, &uses(&samples[..n], |_| None), &Buckets::new(0.75));
+            let time = best(&mut || {
+                twin.forward(n, batch.planes.clone()).moves.try_into_vec_as::<f32>().unwrap();
+            });
+            println!("{channels}x{blocks} burn, {n}: {:.0} positions/s", n as f64 / time);
+        }
+        let NetworkFile { layout, values, .. } = &network;
+        let time = best(&mut || {
+            let mut grads = vec![0.0; layout.len];
+            for samples in samples.chunks(16) {
+                let batch = Batch::new(&game, &grid, &uses(samples, |_| None), &Buckets::new(0.75));
+                Gradient { layout, values, grid: &grid }.add(&batch, 64, &mut grads);
+            }
+        });
+        println!("{channels}x{blocks} own gradient, 1 thread: {:.0} positions/s", 64.0 / time);
+        for threads in [1, 2] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let time = pool.install(|| {
+                best(&mut || {
+                    let twin = Twin::new(&network.layout, &network.values, &grid);
+                    let batch =
+                        Batch::new(&game, &grid, &uses(&samples, |_| None), &Buckets::new(0.75));
+                    twin.gradient(&batch, 64, &mut vec![0.0; network.layout.len]);
+                })
+            });
+            println!(
+                "{channels}x{blocks} burn's gradient, {threads} threads: {:.0} positions/s",
+                64.0 / time
+            );
+        }
+    }
+}
+
+fn folder(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("mavka-games-{name}-{}", std::process::id()));
+    let _ = fs::remove_dir_all(&folder);
+    folder
+}
+
+/// Small enough for a test.
+fn small<G: Solved>(game: &G) -> Settings {
+    let mut settings = Settings::new(game, 1);
+    (settings.training.channels, settings.training.blocks) = (16, 2);
+    (settings.training.batch, settings.training.warmup) = (64, 20);
+    settings.training.window = [2_000, 4_000];
+    (settings.training.average, settings.training.rate) = (0.98, 5e-3);
+    (settings.play.games, settings.play.long, settings.play.short) = (60, 40, 16);
+    settings.play.long_share = 0.5;
+    settings.play.drawn_plies = 4;
+    (settings.exam, settings.contest) = (50, 10);
+    settings
+}
+
+/// Every position that can be reached, with exact results.
+fn all_questions<G: Solved>(game: &G) -> Vec<Question> {
+    let mut solver = Solver::new(game.rules().unwrap(), 1 << 20);
+    let (mut seen, mut found) = (HashSet::new(), Vec::new());
+    let mut open = vec![(game.start(), Vec::new())];
+    while let Some((state, moves)) = open.pop() {
+        if game.end(&state).is_some() || !seen.insert(game.key(&state)) {
+            continue;
+        }
+        let values = solver.verdicts(&state, u64::MAX).unwrap();
+        for (action, _) in &values {
+            let mut next = state.clone();
+            game.play(&mut next, *action);
+            open.push((next, [&moves[..], &[*action]].concat()));
+        }
+        found.push(Question { moves, values });
+    }
+    found
+}
+
+fn marks<G: Solved>(
+    game: &G,
+    network: &NetworkFile,
+    all: &[Question],
+    playouts: u64,
+) -> [Marks; 2] {
+    let network = BoardNet::new(network, game).unwrap();
+    let policy = mark(game, all, |state| without_search(&network, game, state, false));
+    [policy, mark(game, all, searcher(game, &network, playouts))]
+}
+
+#[test]
+fn hex_on_nine_cells_is_learned_from_nothing() {
+    let game = Hex::new(3).unwrap();
+    let (folder, settings) = (folder("hex"), small(&game));
+    let limit = Limit { hours: f64::INFINITY, generations: 12 };
+    let start = Instant::now();
+    let rows = learn(&game, &settings, &folder, 2, limit, &AtomicBool::new(false)).unwrap();
+    println!("{:.1} s", start.elapsed().as_secs_f64());
+    for row in &rows {
+        println!("{row:?}");
+    }
+    let all = all_questions(&game);
+    let network = NetworkFile::load(&folder.join("network.safetensors")).unwrap();
+    let untrained = NetworkFile::random(&game, 16, 2, 1);
+    for network in [&untrained, &network] {
+        let [policy, search] = marks(&game, network, &all, 40);
+        println!("policy {}; search {}", policy.describe(), search.describe());
+    }
+    fs::remove_dir_all(&folder).unwrap();
+}
+
+/// One generation of a few games.
+fn tiny() -> Settings {
+    let mut settings = small(&Hex::new(3).unwrap());
+    (settings.play.games, settings.exam, settings.contest) = (6, 5, 2);
+    settings
+}
+
+const ONE: Limit = Limit { hours: f64::INFINITY, generations: 1 };
+
+/// The file of one generation in a new folder.
+fn run_once(name: &str, threads: usize, begun: &[u8]) -> (PathBuf, [Vec<u8>; 2]) {
+    let (game, folder) = (Hex::new(3).unwrap(), folder(name));
+    if !begun.is_empty() {
+        fs::create_dir_all(&folder).unwrap();
+        let settings = serde_json::to_string(&tiny()).unwrap();
+        fs::write(folder.join("config.json"), settings).unwrap();
+        fs::write(folder.join("games.jsonl"), begun).unwrap();
+    }
+    learn(&game, &tiny(), &folder, threads, ONE, &AtomicBool::new(false)).unwrap();
+    let files = ["games-00001.jsonl.zst", "network.safetensors"];
+    let files = files.map(|file| fs::read(folder.join(file)).unwrap());
+    (folder, files)
+}
+
+#[test]
+fn a_seed_repeats_exactly_even_after_a_kill_and_on_more_threads() {
+    let (first, files) = run_once("repeats", 1, b"");
+    let games = zstd::decode_all(&files[0][..]).unwrap();
+    let lines: Vec<&[u8]> = games.split_inclusive(|byte| *byte == b'\n').collect();
+    // Killed while the second of two games was written, which had ended in another order.
+    let begun = [lines[3], lines[1], &lines[2][..9]].concat();
+    let (second, again) = run_once("killed", 2, &begun);
+    assert!(files == again);
+    assert!(!second.join("games.jsonl").exists());
+    // A finished run has nothing to do, and other settings are refused.
+    let game = Hex::new(3).unwrap();
+    let rows = learn(&game, &tiny(), &first, 1, ONE, &AtomicBool::new(false)).unwrap();
+    assert_eq!(rows.len(), 1);
+    let mut other = tiny();
+    other.play.long = 41;
+    let why = learn(&game, &other, &first, 1, ONE, &AtomicBool::new(false)).unwrap_err();
+    assert!(why.to_string().contains("the run has \"long\": 40, not \"long\": 41"), "{why}");
+    [first, second].iter().for_each(|folder| fs::remove_dir_all(folder).unwrap());
+}
+
+#[test]
+fn damaged_files_end_a_run_with_one_line() {
+    let (folder, files) = run_once("damaged", 1, b"");
+    let game = Hex::new(3).unwrap();
+    let more = Limit { generations: 2, ..ONE };
+    let fault = || {
+        let why = learn(&game, &tiny(), &folder, 1, more, &AtomicBool::new(false)).unwrap_err();
+        let why = why.to_string();
+        assert_eq!(why.lines().count(), 1, "{why}");
+        why
+    };
+    let games = folder.join("games-00001.jsonl.zst");
+    fs::write(&games, &files[0][..files[0].len() / 2]).unwrap();
+    assert!(fault().contains("games-00001.jsonl.zst: "), "{}", fault());
+    let text = String::from_utf8(zstd::decode_all(&files[0][..]).unwrap()).unwrap();
+    fs::write(&games, text.replacen("\"action\":", "\"action\":9", 1)).unwrap();
+    let why = fault();
+    assert!(why.contains("line 1: illegal move 9") && why.contains("delete the file"), "{why}");
+    fs::write(&games, "{}\n").unwrap();
+    assert!(fault().contains("line 1: not a game"), "{}", fault());
+    fs::remove_file(&games).unwrap();
+    let state = folder.join("state.safetensors");
+    let bytes = fs::read(&state).unwrap();
+    fs::write(&state, &bytes[..100]).unwrap();
+    assert!(fault().contains("state.safetensors: not a whole safetensors file"), "{}", fault());
+    fs::write(&state, &bytes).unwrap();
+    let positions = folder.join("positions.jsonl");
+    fs::write(&positions, "{\"moves\":[0,0],\"values\":[]}\n").unwrap();
+    assert!(fault().contains("positions.jsonl: line 1: illegal move 0"), "{}", fault());
+    fs::remove_file(&positions).unwrap();
+    // Without the games of its first generation the run continues.
+    let rows = learn(&game, &tiny(), &folder, 1, more, &AtomicBool::new(false)).unwrap();
+    assert_eq!(rows.len(), 2);
+    fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn games_are_checked_move_by_move() {
+    let game = Hex::new(2).unwrap();
+    let turn = |action| Turn {
+        action,
+        visits: Vec::new(),
+        values: vec![-1; 4 - usize::from(action)],
+        proven: None,
+    };
+    let record = Record { game: 0, start: Vec::new(), turns: [0, 1, 2].map(turn).to_vec() };
+    let fault = |change: &dyn Fn(&mut Record)| {
+        let mut record = record.clone();
+        change(&mut record);
+        let line = serde_json::to_string(&record).unwrap() + "\n";
+        read_games(&game, line.as_bytes()).err().map(|why| why.to_string()).unwrap_or_default()
+    };
+    assert_eq!(fault(&|_| ()), "");
+    assert_eq!(fault(&|record| record.turns[1].action = 0), "line 1: illegal move 0");
+    assert_eq!(fault(&|record| record.start.push(7)), "line 1: illegal move 7");
+    assert_eq!(fault(&|record| drop(record.turns.pop())), "line 1: the game is not over");
+    let labels = "line 1: labels of 2 moves, expected 4";
+    assert_eq!(fault(&|record| record.turns[0].visits = vec![1, 2]), labels);
+    assert_eq!(fault(&|record| record.turns[0].values = vec![1, 2]), labels);
+}
