@@ -53,6 +53,8 @@ pub struct Session {
     quit: bool,
     /// The last line with a score and moves, of the first rank.
     last_info: Option<String>,
+    /// The same before the last `bestmove`.
+    final_info: Option<String>,
 }
 
 impl Session {
@@ -72,7 +74,14 @@ impl Session {
             answers: 0,
             quit: false,
             last_info: None,
+            final_info: None,
         }
+    }
+
+    /// The last line with a score and moves, of the first rank, before the last `bestmove`.
+    #[must_use]
+    pub fn final_info(&self) -> Option<&str> {
+        self.final_info.as_deref()
     }
 
     /// Sends a line.
@@ -177,6 +186,7 @@ impl Session {
             let led =
                 info.contains(&format!(" pv {best} ")) || info.ends_with(&format!(" pv {best}"));
             assert!(led, "no info with score and pv led to `{line}`\n{}", self.transcript());
+            self.final_info = Some(info);
         }
     }
 

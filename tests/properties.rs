@@ -5,8 +5,8 @@
 
 use engine::world::RulesWorld;
 use engine::world::rules::{Scoring, State};
-use engine::{Action, Game};
-use mavka_tests::Dice;
+use engine::{Action, Game, Setup};
+use mavka_tests::{Dice, Session};
 use mcts::{Leaf, Wdl, World};
 use nn::evaluator::fake::Hashed;
 use shakmaty::fen::Fen;
@@ -127,4 +127,34 @@ fn flipping_twice_changes_nothing() {
         assert_eq!(wdl.flip().flip(), wdl);
         assert!((wdl.q() + wdl.flip().q() - 1.0).abs() < 1e-6);
     }
+}
+
+/// GUIs make easy levels of `go depth N`: it ends when the best line has N plies, after few playouts.
+#[test]
+fn a_depth_is_that_of_the_line_and_soon_reached() {
+    let mut session = Session::start(Setup::default());
+    session.send("setoption name Threads value 1");
+    for (fen, most) in [
+        (
+            "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
+            [100, 200, 500, 1_000, 2_000, 4_000],
+        ),
+        (
+            "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1",
+            [100, 200, 500, 1_000, 2_000, 4_000],
+        ),
+    ] {
+        for (depth, most) in (1..).zip(most) {
+            session.send("ucinewgame");
+            session.send(&format!("position fen {fen}"));
+            session.send(&format!("go depth {depth}"));
+            session.expect("bestmove *");
+            let info = session.final_info().unwrap_or_default().to_owned();
+            let Some(uci::Answer::Info(info)) = uci::parse_answer(&info) else { panic!("{info}") };
+            assert!(info.depth.is_some_and(|found| found >= depth), "{depth}: {info:?}");
+            assert!(info.pv.len() >= depth as usize, "{depth}: {info:?}");
+            assert!(info.nodes.is_some_and(|nodes| nodes <= most), "{depth}: {info:?}");
+        }
+    }
+    session.finish();
 }

@@ -327,4 +327,83 @@ mod processes {
         }
         std::fs::remove_dir_all(&folder).unwrap();
     }
+
+    /// Exit status and output of a command line in a shell; `{}` is the executable.
+    fn shell(program: &str, words: &str) -> (Option<i32>, String) {
+        let words = words.replace("{}", env!("CARGO_BIN_EXE_mavka-executables"));
+        let mut command = Command::new("sh");
+        command.args(["-c", &words]).env("MAVKA_EXECUTABLE", program);
+        let output = command.output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        (output.status.code(), text)
+    }
+
+    #[test]
+    fn closed_and_full_streams_end_no_command() {
+        for stderr in ["2>&-", "2>/dev/full", "2>&1 | true"] {
+            for (program, words, status) in [
+                ("mavka", "{} eval nonsense", 1),
+                ("mavka", "{} options", 0),
+                ("mavka", "{} perft startpos 1", 0),
+                ("mavka", "echo 'go nodes 1' | MAVKA_LOG=trace {} uci", 0),
+                ("mavka-lab", "{} puzzles /no/such/file", 1),
+                ("mavka-lab", "{} match --nodes 1 --first /no/such/engine", 1),
+            ] {
+                // In a pipe the status is that of `true`.
+                let status = if stderr.contains('|') { 0 } else { status };
+                let line = format!("{words} {stderr}");
+                assert_eq!(shell(program, &line).0, Some(status), "{line}");
+            }
+        }
+        let (status, page) = shell("mavka", "{} man | cat");
+        assert!(status == Some(0) && page.contains(".TH mavka"), "{page}");
+        for words in ["{} man", "{} options --all", "{} completions bash", "{} man --help"] {
+            // The program's status goes around the pipe, whose reader is gone at once.
+            let line = format!("exec 3>&1; {{ {words} 2>&1; echo $? >&3; }} | true");
+            assert_eq!(shell("mavka", &line).1.trim(), "0", "{words}");
+        }
+    }
+
+    /// Every kind of file in place of an output: named, kept, and before the work begins.
+    #[test]
+    fn an_output_that_cannot_be_written_is_named_and_kept() {
+        let folder = std::env::temp_dir().join(format!("mavka-places-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(folder.join("below")).unwrap();
+        std::fs::write(folder.join("game.pgn"), "1. e4 *\n").unwrap();
+        let fifo = folder.join("fifo");
+        assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+        let at = |name: &str| folder.join(name).display().to_string();
+        let game = at("game.pgn");
+        for (words, argument) in [
+            (format!("{{}} analyse {game} --nodes 1 --out"), "--out"),
+            (format!("{{}} analyse {game} --nodes 1 --html"), "--html"),
+            ("{} eval startpos --plot".to_owned(), "--plot"),
+            ("{} think startpos --by-hand --svg".to_owned(), "--svg"),
+        ] {
+            for (name, fault) in [
+                ("fifo", "a FIFO"),
+                ("below", "a folder"),
+                ("/dev/full", "a device"),
+                ("/dev/null", "a device"),
+                ("absent/file", "does not exist"),
+            ] {
+                let (status, text) = shell("mavka", &format!("{words} {} 2>&1", at(name)));
+                assert_eq!(status, Some(1), "{words} {name}: {text}");
+                assert!(text.contains(argument) && text.contains(fault), "{words} {name}: {text}");
+                assert_eq!(text.lines().count(), 1, "{text}");
+            }
+        }
+        // Through a link, which stays.
+        std::os::unix::fs::symlink("target.svg", folder.join("link.svg")).unwrap();
+        let (status, text) =
+            shell("mavka", &format!("{{}} eval startpos --plot {}", at("link.svg")));
+        assert_eq!(status, Some(0), "{text}");
+        assert!(folder.join("link.svg").is_symlink() && folder.join("target.svg").is_file());
+        let mut left: Vec<_> =
+            std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        left.sort();
+        assert_eq!(left, ["below", "fifo", "game.pgn", "link.svg", "target.svg"]);
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
 }

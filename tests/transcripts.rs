@@ -246,7 +246,7 @@ fn a_gui_that_hangs_up_ends_the_engine_even_if_its_input_stays_open() {
 #[test]
 fn the_internal_search_draws_its_first_moves_where_asked_to() {
     let mut session = Session::start(Setup::default());
-    for option in ["Search value internal", "Breadth value 5", "Depth value 1"] {
+    for option in ["Search value internal", "InternalBreadth value 5", "InternalDepth value 1"] {
         session.send(&format!("setoption name {option}"));
     }
     let mut moves = |temperature: &str| {

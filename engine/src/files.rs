@@ -3,7 +3,9 @@
 
 use crate::errors::FileError;
 use nn::files::{MAX_TEXT, is_at, read_limited, read_text};
-pub use nn::files::{check_ordinary, part_of, target, try_lock, write_whole};
+pub use nn::files::{
+    check_ordinary, check_writable, make_folder, part_of, target, try_lock, write_whole,
+};
 use serde::Serialize;
 use std::collections::HashMap;
 use std::fmt;
@@ -161,8 +163,8 @@ pub enum OutputError {
         /// The other argument.
         other: String,
     },
-    /// It is no ordinary file.
-    Special(String, io::Error),
+    /// It is no ordinary file, its folder is missing, or the system does not let it be written.
+    Unwritable(String, io::Error),
     /// Without this marker beside it, it is the user's own.
     Foreign(PathBuf, &'static str),
 }
@@ -177,7 +179,7 @@ impl fmt::Display for OutputError {
                     "{argument} would overwrite {path}, which {other} names; choose another file"
                 )
             }
-            OutputError::Special(argument, why) => write!(f, "{argument}: {why}"),
+            OutputError::Unwritable(argument, why) => write!(f, "{argument}: {why}"),
             OutputError::Foreign(path, marker) => {
                 let path = path.display();
                 write!(
@@ -191,18 +193,30 @@ impl fmt::Display for OutputError {
 
 impl std::error::Error for OutputError {}
 
-/// Refuses outputs that are inputs, each other, or no ordinary files. [`write_whole`] also writes the temporary file beside an output.
+/// Refuses outputs that are inputs, each other, or cannot be written: before the work for them begins.
 ///
 /// # Errors
 /// Names the first such output.
 pub fn check_outputs(inputs: &[Named<'_>], outputs: &[Named<'_>]) -> Result<(), OutputError> {
+    check_shared(inputs, outputs)?;
+    outputs.iter().try_for_each(|Named { argument, path }| {
+        check_writable(path).map_err(|why| OutputError::Unwritable((*argument).to_owned(), why))
+    })
+}
+
+/// Refuses outputs that are inputs, each other or no ordinary files, in a folder that may be made later. [`write_whole`] also
+/// writes the temporary file beside an output.
+///
+/// # Errors
+/// Names the first such output.
+pub fn check_shared(inputs: &[Named<'_>], outputs: &[Named<'_>]) -> Result<(), OutputError> {
     let mut taken: HashMap<PathBuf, &str> = HashMap::new();
     taken.extend(inputs.iter().map(|input| (identity(input.path), input.argument)));
     for Named { argument, path } in outputs {
-        let special = |why| OutputError::Special((*argument).to_owned(), why);
-        let target = target(path).map_err(special)?;
+        let unwritable = |why| OutputError::Unwritable((*argument).to_owned(), why);
+        let target = target(path).map_err(unwritable)?;
         for path in [part_of(&target), target] {
-            check_ordinary(&path).map_err(special)?;
+            check_ordinary(&path).map_err(unwritable)?;
             if let Some(other) = taken.insert(identity(&path), argument) {
                 let (argument, other) = ((*argument).to_owned(), other.to_owned());
                 return Err(OutputError::Shared { argument, path, other });
@@ -321,6 +335,12 @@ mod tests {
         }
         let why = refused(&folder, "in.pgn", &["."]).unwrap_or_default();
         assert!(why.contains("--out") && why.contains("a folder"), "{why}");
+        let why = refused(&folder, "in.pgn", &["absent/out.pgn"]).unwrap_or_default();
+        assert!(
+            why.contains("--out: the folder") && why.contains("absent does not exist"),
+            "{why}"
+        );
+        assert!(!folder.join("absent").exists() && !folder.join("new.part").exists());
         fs::remove_dir_all(&folder).unwrap();
     }
 

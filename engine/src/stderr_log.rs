@@ -3,6 +3,7 @@
 //! crate would not shorten: its own filters and formats would have to be switched off.
 
 use log::{LevelFilter, Log, Metadata, Record};
+use std::fmt::Display;
 use std::io::Write;
 
 struct Stderr;
@@ -14,18 +15,17 @@ impl Log for Stderr {
 
     fn log(&self, record: &Record<'_>) {
         if self.enabled(record.metadata()) {
-            // A closed standard error is ignored.
-            let _ = writeln!(
-                std::io::stderr(),
-                "{} {}: {}",
-                record.level(),
-                record.target(),
-                record.args()
-            );
+            write_stderr(format_args!("{} {}: {}", record.level(), record.target(), record.args()));
         }
     }
 
     fn flush(&self) {}
+}
+
+/// Writes a line to standard error. A closed or full one is ignored, where `eprintln!` would end the process.
+pub fn write_stderr(line: impl Display) {
+    // One write, so that lines of several threads do not mix.
+    let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
 }
 
 /// Starts logging. A second call changes nothing but the level.

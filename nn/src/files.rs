@@ -17,6 +17,7 @@ const MAX_LINKS: usize = 40;
 pub fn write_whole(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
     let target = target(path)?;
     check_ordinary(&target)?;
+    check_is_folder(folder_of(&target))?;
     let part = part_of(&target);
     let mut file = create_part(&part)?;
     // Still locked: another writer must not take it for an abandoned one.
@@ -104,7 +105,11 @@ pub fn part_of(target: &Path) -> PathBuf {
 /// Names the path and what is there.
 pub fn check_ordinary(path: &Path) -> io::Result<()> {
     let kind = match fs::symlink_metadata(path) {
-        Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(why)
+            if [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory].contains(&why.kind()) =>
+        {
+            return Ok(());
+        }
         found => found?.file_type(),
     };
     let name = match () {
@@ -114,6 +119,60 @@ pub fn check_ordinary(path: &Path) -> io::Result<()> {
         () => "a device, a FIFO or a socket",
     };
     Err(io::Error::other(format!("{} is {name}, expected an ordinary file", path.display())))
+}
+
+/// Checks that a file can be created or replaced, before the work for it begins. Changes nothing that is there: a
+/// trial creates the temporary file of [`write_whole`], since permissions do not tell of a read-only file system.
+///
+/// # Errors
+/// The folder does not exist or takes no file, or the file that is there cannot be written.
+pub fn check_writable(path: &Path) -> io::Result<()> {
+    let target = target(path)?;
+    check_ordinary(&target)?;
+    check_is_folder(folder_of(&target))?;
+    let named = |why: io::Error| io::Error::new(why.kind(), format!("{}: {why}", target.display()));
+    match File::options().append(true).open(&target) {
+        Err(why) if why.kind() != io::ErrorKind::NotFound => return Err(named(why)),
+        _ => {}
+    }
+    let part = part_of(&target);
+    match File::options().write(true).create_new(true).open(&part) {
+        Ok(_) => fs::remove_file(&part),
+        // Another writer's, or left by a killed one: the folder takes files.
+        Err(why) if why.kind() == io::ErrorKind::AlreadyExists => check_ordinary(&part),
+        Err(why) => Err(named(why)),
+    }
+}
+
+/// Creates a folder for files, unless it is there. The folder that it lies in must exist: a mistyped path is named, and
+/// not created.
+///
+/// # Errors
+/// The system's, or something else is in its place.
+pub fn make_folder(folder: &Path) -> io::Result<()> {
+    let above = target(folder)?;
+    check_is_folder(folder_of(&above))?;
+    match fs::create_dir(&above) {
+        Err(why) if why.kind() == io::ErrorKind::AlreadyExists => check_is_folder(&above),
+        made => made,
+    }
+}
+
+/// The folder of a file.
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+fn check_is_folder(folder: &Path) -> io::Result<()> {
+    let fault = match fs::metadata(folder) {
+        Ok(found) if found.is_dir() => return Ok(()),
+        Ok(_) => "is no folder".to_owned(),
+        Err(why) if why.kind() == io::ErrorKind::NotFound => {
+            "does not exist; create it first".to_owned()
+        }
+        Err(why) => return Err(io::Error::new(why.kind(), format!("{}: {why}", folder.display()))),
+    };
+    Err(io::Error::other(format!("the folder {} {fault}", folder.display())))
 }
 
 /// Locks an open file for this process until it is closed or unlocked. False if another process holds the lock.
@@ -316,6 +375,66 @@ mod unix_tests {
         fs::remove_file(&second).unwrap();
         symlink("link", &second).unwrap();
         assert!(write_whole(&link, "").is_err(), "a circle");
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    /// Every kind of place, with what is said of it; `""` where a file can be written.
+    #[test]
+    fn a_file_that_cannot_be_written_is_named_before_the_work() {
+        let folder = folder("writable");
+        let made = std::process::Command::new("mkfifo").arg(folder.join("fifo")).status();
+        assert!(made.is_ok_and(|status| status.success()), "mkfifo");
+        fs::write(folder.join("old"), "old").unwrap();
+        fs::write(folder.join("left.part"), "").unwrap();
+        for (link, target) in
+            [("link", "old"), ("dangling", "new"), ("lost", "no/new"), ("pipe", "fifo")]
+        {
+            symlink(target, folder.join(link)).unwrap();
+        }
+        for (name, fault) in [
+            ("new", ""),
+            ("old", ""),
+            ("link", ""),
+            ("dangling", ""),
+            ("left", ""),
+            ("fifo", "a FIFO"),
+            ("pipe", "a FIFO"),
+            ("below", "a folder"),
+            ("/dev/null", "a device"),
+            ("/dev/full", "a device"),
+            ("no/file", "no does not exist; create it first"),
+            ("lost", "no does not exist; create it first"),
+            ("old/file", "old is no folder"),
+        ] {
+            let path = folder.join(name);
+            let why = check_writable(&path).err().map(|why| why.to_string()).unwrap_or_default();
+            assert!(why.contains(fault) && why.is_empty() == fault.is_empty(), "{name}: {why}");
+            let written = write_whole(&path, "new");
+            assert_eq!(written.is_ok(), fault.is_empty(), "{name}: {written:?}");
+            fs::write(folder.join("old"), "old").unwrap();
+            let _ = fs::remove_file(folder.join("new"));
+        }
+        let mut left: Vec<_> =
+            fs::read_dir(&folder).unwrap().map(|e| e.unwrap().file_name()).collect();
+        left.sort();
+        assert_eq!(left, ["below", "dangling", "fifo", "left", "link", "lost", "old", "pipe"]);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn one_folder_is_made_and_a_mistyped_path_is_not() {
+        let folder = folder("make");
+        let new = folder.join("new");
+        make_folder(&new).unwrap();
+        make_folder(&new).unwrap();
+        symlink("linked", folder.join("link")).unwrap();
+        make_folder(&folder.join("link")).unwrap();
+        assert!(folder.join("linked").is_dir());
+        let why = make_folder(&folder.join("absent/new")).unwrap_err().to_string();
+        assert!(why.contains("absent does not exist") && !folder.join("absent").exists(), "{why}");
+        fs::write(folder.join("file"), "").unwrap();
+        let why = make_folder(&folder.join("file")).unwrap_err().to_string();
+        assert!(why.contains("is no folder"), "{why}");
         fs::remove_dir_all(&folder).unwrap();
     }
 

@@ -8,7 +8,7 @@ use shakmaty::{Chess, EnPassantMode};
 /// A line: position and operations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record<'a> {
-    /// Four fields, and the two counters if present.
+    /// Four fields, and the two counters: those behind them, or of the operations `hmvc` and `fmvn`.
     pub fen: String,
     /// Text after the position.
     operations: &'a str,
@@ -38,7 +38,18 @@ pub fn split(line: &str) -> Option<Record<'_>> {
             break;
         }
     }
-    (fields.len() >= 4).then(|| Record { fen: fields.join(" "), operations: rest })
+    let mut record =
+        (fields.len() >= 4).then(|| Record { fen: fields.join(" "), operations: rest })?;
+    if fields.len() == 4 {
+        let counter = |wanted| record.operations().find(|(name, _)| *name == wanted);
+        let [halfmoves, fullmoves] =
+            ["hmvc", "fmvn"].map(|name| counter(name).map(|(_, value)| value));
+        if halfmoves.is_some() || fullmoves.is_some() {
+            let counters = format!(" {} {}", halfmoves.unwrap_or("0"), fullmoves.unwrap_or("1"));
+            record.fen += &counters;
+        }
+    }
+    Some(record)
 }
 
 impl<'a> Record<'a> {
@@ -78,6 +89,16 @@ mod tests {
         assert_eq!(fen(" 3 40 ; remark"), format!("{BOARD} 3 40"));
         assert_eq!(fen(" 3 40; bm Rxb2"), format!("{BOARD} 3 40"));
         assert_eq!(split("8/8/8/8/8/8/8/8 w -"), None);
+    }
+
+    #[test]
+    fn counters_may_be_operations() {
+        let fen = |rest: &str| split(&format!("{BOARD}{rest}")).map(|record| record.fen).unwrap();
+        assert_eq!(fen(" hmvc 2; fmvn 4;"), format!("{BOARD} 2 4"));
+        assert_eq!(fen(" bm Rxb2; fmvn 40; id \"hmvc 7;\";"), format!("{BOARD} 0 40"));
+        assert_eq!(fen(" hmvc 3; bm Rxb2"), format!("{BOARD} 3 1"));
+        assert_eq!(fen(" 5 6; hmvc 2; fmvn 4;"), format!("{BOARD} 5 6"));
+        assert_eq!(fen(" hmvc x;"), format!("{BOARD} x 1"), "for the reader of FENs to name");
     }
 
     #[test]

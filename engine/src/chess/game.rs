@@ -8,7 +8,9 @@ use super::epd;
 use crate::errors::quote;
 use shakmaty::fen::{Fen, ParseFenError};
 use shakmaty::uci::UciMove;
-use shakmaty::{CastlingMode, Chess, FromSetup, Position, PositionErrorKinds};
+use shakmaty::{
+    CastlingMode, Chess, Color, FromSetup, Position, PositionErrorKinds, Role, attacks,
+};
 use std::fmt;
 
 /// Reason for rejecting a position or move.
@@ -97,7 +99,8 @@ impl Game {
     /// Parses a FEN (X-FEN and Shredder-FEN castling, four fields are enough).
     ///
     /// Castling rights or an en-passant square without support on the board are dropped, as in other engines; a
-    /// position that needs Chess960 rules gets them even if `chess960` is false.
+    /// position that needs Chess960 rules gets them even if `chess960` is false. A side may have more pieces than a game can
+    /// give it, unless they have more moves than a position of a game can have.
     ///
     /// # Errors
     /// Invalid FEN, or an illegal position.
@@ -112,11 +115,19 @@ impl Game {
             }
         }
         let mode = order[0];
-        // Excess material is rejected: beyond 16 pieces a side the move list could overflow.
         Chess::from_setup(setup, mode)
             .or_else(shakmaty::PositionError::ignore_invalid_castling_rights)
             .or_else(shakmaty::PositionError::ignore_invalid_ep_square)
             .or_else(shakmaty::PositionError::ignore_impossible_check)
+            // Composed positions, such as those of paper 003, may have nine pawns or many bishops.
+            .or_else(|error| match error.clone().ignore_too_much_material() {
+                Ok(start)
+                    if Color::ALL.iter().all(|&side| moves_at_most(&start, side) <= MOST_MOVES) =>
+                {
+                    Ok(start)
+                }
+                _ => Err(error),
+            })
             .map(|start| Game::new(start, mode))
             .map_err(|error| GameError::Position {
                 fen: text.to_owned(),
@@ -234,6 +245,25 @@ impl Game {
     }
 }
 
+/// Most legal moves of a position that a game can reach (N. Petrovic, 1964). Move lists hold 256.
+const MOST_MOVES: usize = 218;
+
+/// Upper bound of the moves of `side`: its pieces' attacks, four promotions on each square, pushes and castling.
+fn moves_at_most(position: &Chess, side: Color) -> usize {
+    let board = position.board();
+    let mut moves = 2;
+    for square in board.by_color(side) {
+        let Some(piece) = board.piece_at(square) else { continue };
+        let reached = attacks::attacks(square, piece, board.occupied()) & !board.by_color(side);
+        moves += match piece.role {
+            Role::Pawn if square.rank() == side.relative_rank(shakmaty::Rank::Seventh) => 12,
+            Role::Pawn => 4,
+            _ => reached.count(),
+        };
+    }
+    moves
+}
+
 fn reasons(kinds: PositionErrorKinds) -> String {
     let names = [
         (PositionErrorKinds::EMPTY_BOARD, "the board is empty"),
@@ -241,7 +271,10 @@ fn reasons(kinds: PositionErrorKinds) -> String {
         (PositionErrorKinds::TOO_MANY_KINGS, "a side has several kings"),
         (PositionErrorKinds::PAWNS_ON_BACKRANK, "a pawn stands on a back rank"),
         (PositionErrorKinds::OPPOSITE_CHECK, "the side not to move is in check"),
-        (PositionErrorKinds::TOO_MUCH_MATERIAL, "a side has more pieces than a game can give it"),
+        (
+            PositionErrorKinds::TOO_MUCH_MATERIAL,
+            "a side has more pieces and moves than a game can give it",
+        ),
         (PositionErrorKinds::VARIANT, "it belongs to a chess variant"),
     ];
     let found: Vec<&str> =
@@ -290,6 +323,23 @@ mod tests {
             Game::from_fen("4k3/8/8/8/8/8/8/4K3 w - -", false).unwrap().position().halfmoves(),
             0
         );
+    }
+
+    #[test]
+    fn composed_positions_may_have_more_pieces_than_a_game() {
+        for board in [
+            "8/p4p2/kpP2p2/qrp1bp2/rpP2p2/pP6/P3K3/8",
+            "n1B4r/r1p2k2/BpPp3p/pP1PpBpP/P1RbPpPb/1R1RbPbB/R1K3R1/1R3R1R",
+            "6bQ/1b1b2PR/2b1b1PQ/3b2P1/2b3PQ/1b2p1PQ/b3P1P1/2k1KBRR",
+        ] {
+            let game = Game::from_fen(&format!("{board} w - - 0 1"), false).unwrap();
+            let legal = game.legal_actions().len();
+            let bound = moves_at_most(game.position(), Color::White);
+            assert!(legal > 0 && legal <= bound, "{board}: {legal} of at most {bound}");
+        }
+        let queens = "QQQQQQQQ/Q6Q/Q6Q/Q6Q/Q6Q/QQn4Q/nnQ4Q/knQQQQQK w - - 0 1";
+        let why = Game::from_fen(queens, false).unwrap_err().to_string();
+        assert!(why.contains("more pieces and moves"), "{why}");
     }
 
     #[test]

@@ -15,6 +15,7 @@ use crate::options::settings::{Search, Settings};
 use crate::pgn::text::STDIN;
 use crate::play::analyst::{Analyst, Effort};
 use crate::play::network::{Installed, load};
+use crate::stderr_log::write_stderr;
 use clap::Args;
 use nn::evaluator::cpu::CpuEvaluator;
 use std::path::{Path, PathBuf};
@@ -34,7 +35,7 @@ pub struct Analyse {
     #[arg(required = true, value_name = "GAME.pgn")]
     files: Vec<PathBuf>,
     /// Nodes for each position [default: 400]
-    #[arg(long, value_name = "N", conflicts_with = "movetime")]
+    #[arg(long, value_name = "N", conflicts_with = "movetime", value_parser = clap::value_parser!(u64).range(1..))]
     nodes: Option<u64>,
     /// Time for each position
     #[arg(long, value_name = "MS", value_parser = read_milliseconds)]
@@ -79,10 +80,11 @@ impl Analyse {
         }
         let Collection { games, unreadable } = &collection;
         for Unread { number, why, .. } in unreadable {
-            eprintln!("game {number} is copied as it is: {why}");
+            write_stderr(format_args!("game {number} is copied as it is: {why}"));
         }
         for game in games {
-            game.lost.iter().for_each(|lost| eprintln!("game {}: {lost}", game.number));
+            let number = game.number;
+            game.lost.iter().for_each(|lost| write_stderr(format_args!("game {number}: {lost}")));
         }
         if games.is_empty() {
             return Err("there is no game to analyse".into());

@@ -1,8 +1,10 @@
 //! Arguments of several subcommands: UCI options, positions, times.
 
+use super::output::Failure;
 use crate::chess::game::{Game, GameError};
 use crate::options::settings::Settings;
 use crate::options::{self, OptionError, OutOfRange};
+use crate::stderr_log::write_stderr;
 use std::error::Error;
 use std::fmt;
 use std::time::Duration;
@@ -43,7 +45,7 @@ pub fn settings_of(given: &[(String, String)]) -> Result<(Settings, Vec<OutOfRan
 /// The same; prints the warnings to standard error.
 pub fn read_settings(given: &[(String, String)]) -> Result<Settings, OptionError> {
     let (settings, bent) = settings_of(given)?;
-    bent.iter().for_each(|bent| eprintln!("{bent}"));
+    bent.iter().for_each(write_stderr);
     Ok(settings)
 }
 
@@ -55,7 +57,60 @@ pub fn read_position(text: &str, chess960: bool) -> Result<Game, GameError> {
     }
 }
 
+/// The position at the beginning of `words`, `startpos` or a FEN in quotes or without, and the words after it.
+pub fn split_position(words: &[String]) -> (String, &[String]) {
+    let is_board = |word: &&String| word.contains('/') && !word.contains(' ');
+    let mut count = words.len().min(1);
+    if words.first().filter(is_board).is_some() {
+        count = words.len().min(4);
+        // Counters, of which each may be missing.
+        let is_counter = |word: &String| word.parse::<u32>().is_ok();
+        while count >= 4 && count < 6 && words.get(count).is_some_and(is_counter) {
+            count += 1;
+        }
+    }
+    (words[..count].join(" "), &words[count..])
+}
+
+/// The same where nothing may follow.
+pub fn read_only_position(words: &[String], chess960: bool) -> Result<Game, Failure> {
+    match split_position(words) {
+        (position, []) => Ok(read_position(&position, chess960)?),
+        (position, [word, ..]) => {
+            Err(format!("`{word}` after the position `{position}` is not understood").into())
+        }
+    }
+}
+
 /// A whole number of milliseconds.
 pub fn read_milliseconds(text: &str) -> Result<Duration, std::num::ParseIntError> {
     text.parse().map(Duration::from_millis)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_position_needs_no_quotes() {
+        for (line, position, rest) in [
+            ("startpos", "startpos", ""),
+            ("startpos e2e4 e7e5", "startpos", "e2e4 e7e5"),
+            ("8/8/8/8/8/2k5/8/K6Q w - - 0 1", "8/8/8/8/8/2k5/8/K6Q w - - 0 1", ""),
+            ("8/8/8/8/8/2k5/8/K6Q w - - h1h2", "8/8/8/8/8/2k5/8/K6Q w - -", "h1h2"),
+            ("8/8/8/8/8/2k5/8/K6Q w - - 7 9 5", "8/8/8/8/8/2k5/8/K6Q w - - 7 9", "5"),
+            ("8/8/8/8/8/2k5/8/K6Q", "8/8/8/8/8/2k5/8/K6Q", ""),
+        ] {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            let (found, after) = split_position(&words);
+            assert_eq!((found.as_str(), after.join(" ").as_str()), (position, rest), "{line}");
+        }
+        let quoted = ["8/8/8/8/8/2k5/8/K6Q w - - 0 1".to_owned(), "3".to_owned()];
+        assert_eq!(split_position(&quoted), (quoted[0].clone(), &quoted[1..]));
+        let why = read_only_position(&quoted, false).unwrap_err().to_string();
+        assert!(why.contains("`3`"), "{why}");
+        assert!(
+            read_only_position(&quoted[..1], false).is_ok() && split_position(&[]).0.is_empty()
+        );
+    }
 }

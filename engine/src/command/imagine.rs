@@ -1,6 +1,6 @@
 //! `mavka imagine`: arguments and output of [`crate::eval::imagine`].
 
-use super::args::read_position;
+use super::args::{read_position, split_position};
 use super::output::{Failure, Sink};
 use crate::eval::imagine;
 use crate::play::network::load;
@@ -12,10 +12,10 @@ use std::path::PathBuf;
 /// Arguments of `mavka imagine`.
 #[derive(Args, Debug)]
 pub struct Imagine {
-    /// The position to start from, in quotes; `startpos` for the initial one
-    fen: String,
-    /// Moves to imagine one after the other, each from the board imagined before
-    moves: Vec<String>,
+    /// The position to start from, `startpos` for the initial one; then the moves to imagine one after the other, each from
+    /// the board imagined before
+    #[arg(required = true, num_args = 1.., value_names = ["FEN", "MOVES"])]
+    words: Vec<String>,
     /// Network file; the built-in network without it
     #[arg(long, value_name = "FILE")]
     weights: Option<PathBuf>,
@@ -39,10 +39,11 @@ impl Imagine {
     }
 
     fn write(&self, say: &mut dyn FnMut(String)) -> Result<(), Failure> {
-        let game = read_position(&self.fen, self.chess960)?;
+        let (position, moves) = split_position(&self.words);
+        let game = read_position(&position, self.chess960)?;
         let network = load(self.weights.as_deref())?;
         let evaluator = CpuEvaluator::new(&network, self.arithmetic);
-        Ok(imagine::line(&game, &self.moves, &evaluator, say)?)
+        Ok(imagine::line(&game, moves, &evaluator, say)?)
     }
 }
 

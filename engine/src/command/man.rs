@@ -2,11 +2,10 @@
 
 use super::output::{Failure, Sink};
 use crate::errors::FileError;
-use crate::files::write_whole;
+use crate::files::{make_folder, write_whole};
 use clap::Args;
 use clap_mangen::Man;
 use nn::files::read_regular;
-use std::fs::create_dir_all;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -37,7 +36,7 @@ impl Manual {
             Some(folder) => {
                 let mut all = Vec::new();
                 pages(command.disable_help_subcommand(true), &mut all)?;
-                create_dir_all(folder).map_err(FileError::of(folder))?;
+                make_folder(folder).map_err(FileError::of(folder))?;
                 all.iter().try_for_each(|(name, _)| check(&folder.join(name)))?;
                 for (name, page) in &all {
                     let path = folder.join(name);

@@ -1,5 +1,6 @@
 //! Output of commands: lines to standard output, and one error at the end.
 
+use crate::stderr_log::write_stderr;
 use crate::streams;
 use std::error::Error;
 use std::fmt::Display;
@@ -43,7 +44,7 @@ pub fn ended(done: Result<(), Failure>) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
-            eprintln!("{}: {why}", program());
+            write_stderr(format_args!("{}: {why}", program()));
             ExitCode::FAILURE
         }
     }

@@ -59,6 +59,7 @@ mod tests {
     use super::super::{Cli, UNCHECKED};
     use super::*;
     use clap::CommandFactory;
+    use std::fs;
 
     /// Error of a command line, empty without one.
     fn refused(words: &str) -> String {
@@ -81,6 +82,42 @@ mod tests {
         for words in ["", "uci", "man --out src"] {
             assert_eq!(refused(words), "", "{words}");
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_cannot_be_written_is_named_before_the_work() {
+        let folder = std::env::temp_dir().join(format!("mavka-paths-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(folder.join("below")).unwrap();
+        fs::write(folder.join("old"), "").unwrap();
+        let made = std::process::Command::new("mkfifo").arg(folder.join("fifo")).status();
+        assert!(made.is_ok_and(|status| status.success()), "mkfifo");
+        for (link, target) in [("link", "old"), ("pipe", "fifo")] {
+            std::os::unix::fs::symlink(target, folder.join(link)).unwrap();
+        }
+        for words in
+            ["analyse a --out", "analyse a --html", "eval startpos --plot", "think startpos --svg"]
+        {
+            for (name, fault) in [
+                ("new", ""),
+                ("link", ""),
+                ("fifo", "a FIFO"),
+                ("pipe", "a FIFO"),
+                ("below", "a folder"),
+                ("/dev/null", "a device"),
+                ("/dev/full", "a device"),
+                ("absent/file", "absent does not exist"),
+            ] {
+                let why = refused(&format!("{words} {}", folder.join(name).display()));
+                assert_eq!(why.is_empty(), fault.is_empty(), "{words} {name}: {why}");
+                let (_, argument) = words.rsplit_once(' ').unwrap();
+                assert!(why.contains(fault), "{words} {name}: {why}");
+                assert!(fault.is_empty() || why.starts_with(argument), "{words} {name}: {why}");
+            }
+        }
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 5, "nothing is left or made");
+        fs::remove_dir_all(&folder).unwrap();
     }
 
     /// A new path argument must be listed here or in `OUTPUTS`.

@@ -1,6 +1,6 @@
 //! `mavka perft`: arguments and output of [`crate::chess::perft`].
 
-use super::args::read_position;
+use super::args::read_only_position;
 use super::output::{Failure, Sink};
 use crate::chess::perft::divide;
 use clap::Args;
@@ -8,10 +8,9 @@ use clap::Args;
 /// Arguments of `mavka perft`.
 #[derive(Args)]
 pub struct Perft {
-    /// The position, in quotes; `startpos` for the initial one
-    fen: String,
-    /// Plies to look ahead
-    depth: u32,
+    /// The position, `startpos` for the initial one; then the plies to look ahead
+    #[arg(required = true, num_args = 2.., value_names = ["FEN", "DEPTH"])]
+    words: Vec<String>,
     /// Castling as king takes rook
     #[arg(long)]
     chess960: bool,
@@ -23,9 +22,14 @@ impl Perft {
     /// # Errors
     /// The position is refused, or standard output is closed.
     pub fn run(self) -> Result<(), Failure> {
-        let game = read_position(&self.fen, self.chess960)?;
+        let Some((last, position)) = self.words.split_last() else {
+            return Err("expected a position and a depth".into());
+        };
+        let depth =
+            last.parse().map_err(|_| format!("`{last}` is no depth, expected a whole number"))?;
+        let game = read_only_position(position, self.chess960)?;
         let mut out = Sink::default();
-        divide(&game, self.depth, &|| false, &mut |line| out.say(line));
+        divide(&game, depth, &|| false, &mut |line| out.say(line));
         out.end()
     }
 }

@@ -1,6 +1,6 @@
 //! `mavka think`: arguments and output of [`crate::internal`].
 
-use super::args::read_position;
+use super::args::read_only_position;
 use super::output::{Failure, Sink};
 use crate::chess::game::Game;
 use crate::errors::FileError;
@@ -23,12 +23,13 @@ use std::sync::Arc;
 
 /// Arguments of `mavka think`.
 ///
-/// Prints the search tree that the network writes, as the paper's figure 4 has it; values are 64 buckets of
-/// the win probability of the side to move.
+/// Prints the search tree that the network writes, as the paper's figure 4 has it. Values are buckets of the win
+/// probability of the side to move, from `<ctrl0>` (0 to 1.6 %) to `<ctrl63>` (98.4 to 100 %): `<ctrl35>` is 54.7 to 56.2 %.
 #[derive(Args, Debug)]
 pub struct Think {
-    /// The position, in quotes; `startpos` for the initial one
-    fen: String,
+    /// The position; `startpos` for the initial one
+    #[arg(required = true, num_args = 1..)]
+    fen: Vec<String>,
     /// Moves expanded at each inner node
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=5))]
     breadth: u8,
@@ -76,7 +77,7 @@ impl Think {
     }
 
     fn write(&self, say: &mut dyn FnMut(String)) -> Result<(), Failure> {
-        let game = read_position(&self.fen, self.chess960)?;
+        let game = read_only_position(&self.fen, self.chess960)?;
         if game.legal_actions().is_empty() {
             return Err(format!("no move is left to think about in `{}`", game.fen()).into());
         }

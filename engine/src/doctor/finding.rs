@@ -20,23 +20,30 @@ pub struct Finding {
     pub subject: &'static str,
     /// Severity.
     pub verdict: Verdict,
-    /// Explanation for users.
+    /// Explanation for players.
     pub text: String,
+    /// Lines for those who report a fault.
+    pub details: Vec<String>,
 }
 
 impl Finding {
     pub(super) fn new(subject: &'static str, verdict: Verdict, text: impl Into<String>) -> Finding {
-        Finding { subject, verdict, text: text.into() }
+        Finding { subject, verdict, text: text.into(), details: Vec::new() }
+    }
+
+    pub(super) fn with_details(self, details: impl IntoIterator<Item = String>) -> Finding {
+        Finding { details: details.into_iter().collect(), ..self }
     }
 }
 
 impl fmt::Display for Finding {
+    /// Without its details.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mark = match self.verdict {
             Verdict::Fine => "ok     ",
             Verdict::Warning => "WARNING",
             Verdict::Fault => "FAULT  ",
         };
-        write!(f, "{mark}  {:<12}  {}", self.subject, self.text)
+        write!(f, "{mark}  {:<9}  {}", self.subject, self.text)
     }
 }

@@ -4,53 +4,76 @@ use super::finding::{Finding, Verdict};
 use std::env;
 use std::path::{Path, PathBuf};
 
-/// Program name, and instructions with `{}` for the engine's path.
-const GUIS: [(&str, &str); 9] = [
-    ("Arena", "Engines, Install New Engine: `{}`, type UCI"),
-    ("cutechess", "Tools, Settings, Engines, +: command `{}`, protocol UCI"),
-    ("cutechess-cli", "cutechess-cli -engine name=Mavka cmd={} proto=uci …"),
-    ("fastchess", "fastchess -engine name=Mavka cmd={} …"),
-    ("xboard", "xboard -fcp {} -fUCI"),
-    ("pychess", "Edit, Engines, New: `{}`"),
-    ("en-croissant", "Engines, Add new, Local: `{}`"),
-    ("org.encroissant.app", "En Croissant: Engines, Add new, Local: `{}`"),
-    ("nibbler", "Engine, Choose engine…: `{}`"),
+/// Program, name, and instructions with `{}` for the engine's path.
+const GUIS: [(&str, &str, &str); 17] = [
+    ("Arena", "Arena", "Engines, Install New Engine: `{}`, type UCI"),
+    ("cutechess", "Cute Chess", "Tools, Settings, Engines, +: command `{}`, protocol UCI"),
+    ("xboard", "xboard", "xboard -fcp {} -fUCI"),
+    ("pychess", "PyChess", "Edit, Engines, New: `{}`; restart PyChess"),
+    ("en-croissant", "En Croissant", "Engines, Add new, Local: `{}`"),
+    ("org.encroissant.app", "En Croissant", "Engines, Add new, Local: `{}`"),
+    ("nibbler", "Nibbler", "Engine, Choose engine…: `{}`"),
+    ("scid", "Scid", SCID),
+    ("scidvspc", "Scid vs. PC", SCID),
+    ("gnome-chess", "GNOME Chess", GNOME),
+    ("org.gnome.Chess", "GNOME Chess", GNOME),
+    ("knights", "Knights", KNIGHTS),
+    ("org.kde.knights", "Knights", KNIGHTS),
+    ("eboard", "eboard", "Peer, Play against Engine, Generic Engine…: polyglot -noini -ec {}"),
+    ("cutechess-cli", "cutechess-cli", "cutechess-cli -engine name=Mavka cmd={} proto=uci …"),
+    ("fastchess", "fastchess", "fastchess -engine name=Mavka cmd={} …"),
+    ("lucaschess", "Lucas Chess", "Tools, Engines, External engines, New: `{}`"),
 ];
+const SCID: &str = "Tools, Analysis Engines, New: command `{}`, UCI";
+const GNOME: &str =
+    "write into ~/.config/gnome-chess/engines.conf the lines [Mavka], protocol=uci, binary={}";
+const KNIGHTS: &str =
+    "Settings, Configure Knights, Computer Engines, Add: command `{}`, UCI; play with a clock";
 
-/// Installation folders of GUIs, whether on the search path or not: Debian, Flatpak, Arena's installer.
-const FOLDERS: [&str; 4] = [
+/// Installation folders of GUIs, whether on the search path or not: Debian, Flatpak, Snap, Arena's installer.
+const FOLDERS: [&str; 5] = [
     "/usr/games",
     "/usr/local/games",
     "/var/lib/flatpak/exports/bin",
+    "/snap/bin",
     r"C:\Program Files (x86)\Arena",
 ];
 
-/// One finding per installed GUI; general instructions if there is none.
+/// Path of this program.
+#[must_use]
+pub fn engine() -> PathBuf {
+    env::current_exe().unwrap_or_else(|_| PathBuf::from("mavka"))
+}
+
+/// One finding per installed GUI, or that there is none.
 pub(super) fn found() -> Vec<Finding> {
-    let engine = env::current_exe().unwrap_or_else(|_| PathBuf::from("mavka"));
     let mut folders: Vec<PathBuf> =
         env::var_os("PATH").map_or_else(Vec::new, |path| env::split_paths(&path).collect());
     folders.extend(FOLDERS.map(PathBuf::from));
-    in_folders(&folders, &engine)
+    let home = env::var_os("HOME").map(PathBuf::from);
+    folders.extend(home.map(|home| home.join(".local/share/flatpak/exports/bin")));
+    in_folders(&folders, &engine())
 }
 
 fn in_folders(folders: &[PathBuf], engine: &Path) -> Vec<Finding> {
     let engine = engine.display().to_string();
-    let there = |name: &str| {
+    let is_there = |program: &str| {
         folders.iter().any(|folder| {
-            folder.join(name).is_file() || folder.join(format!("{name}.exe")).is_file()
+            folder.join(program).is_file() || folder.join(format!("{program}.exe")).is_file()
         })
     };
-    let mut findings: Vec<Finding> = GUIS
-        .iter()
-        .filter(|(name, _)| there(name))
-        .map(|(name, how)| {
-            Finding::new("GUI", Verdict::Fine, format!("{name}: {}", how.replace("{}", &engine)))
-        })
-        .collect();
+    let mut findings = Vec::new();
+    for (program, name, how) in GUIS {
+        if is_there(program) {
+            // A shell splits a path at its blanks.
+            let bare = !how.contains("`{}`") && engine.contains(' ');
+            let path = if bare { format!("'{engine}'") } else { engine.clone() };
+            let text = format!("{name}: {}", how.replace("{}", &path));
+            findings.push(Finding::new("GUI", Verdict::Fine, text));
+        }
+    }
     if findings.is_empty() {
-        let text = format!("none found; add `{engine}` to yours as a UCI engine");
-        findings.push(Finding::new("GUI", Verdict::Fine, text));
+        findings.push(Finding::new("GUI", Verdict::Fine, "none found on this computer"));
     }
     findings
 }
@@ -64,12 +87,25 @@ mod tests {
     fn a_gui_on_the_path_gets_instructions() {
         let folder = env::temp_dir().join(format!("mavka-guis-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
-        let none = in_folders(std::slice::from_ref(&folder), Path::new("/opt/mavka"));
-        assert!(none.len() == 1 && none[0].text.contains("add `/opt/mavka`"), "{none:?}");
+        let found = |engine: &str| in_folders(std::slice::from_ref(&folder), Path::new(engine));
+        let none = found("/opt/mavka");
+        assert!(none.len() == 1 && none[0].text.contains("none found"), "{none:?}");
         fs::write(folder.join("xboard"), "").unwrap();
-        let one = in_folders(std::slice::from_ref(&folder), Path::new("/opt/mavka"));
+        let one = found("/opt/mavka");
         assert_eq!(one.len(), 1);
         assert_eq!(one[0].text, "xboard: xboard -fcp /opt/mavka -fUCI");
+        assert_eq!(found("/my chess/mavka")[0].text, "xboard: xboard -fcp '/my chess/mavka' -fUCI");
+        for (program, name) in [
+            ("scid", "Scid:"),
+            ("gnome-chess", "GNOME Chess:"),
+            ("knights", "Knights:"),
+            ("eboard", "eboard:"),
+        ] {
+            fs::write(folder.join(program), "").unwrap();
+            let all = found("/opt/mavka");
+            let own = all.iter().find(|finding| finding.text.starts_with(name));
+            assert!(own.is_some_and(|finding| finding.text.contains("/opt/mavka")), "{all:?}");
+        }
         fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -7,9 +7,11 @@ mod protocol;
 mod stored;
 
 pub use finding::{Finding, Verdict};
+pub use guis::engine;
 
 use crate::chess::game::Game;
 use crate::files::{check_ordinary, target};
+use crate::markup::counted;
 use crate::options::settings::Settings;
 use crate::play::analyst::{Analyst, Effort};
 use crate::play::host;
@@ -25,6 +27,8 @@ use std::time::Duration;
 
 /// Duration of the speed test.
 const SPEED_TIME: Duration = Duration::from_millis(500);
+/// Playouts before it.
+const WARM_UP: u64 = 64;
 /// Tree memory for that, in MB at most.
 const SPEED_HASH_MB: usize = 64;
 /// Memory of the engine besides tree and cache, in MB.
@@ -56,17 +60,14 @@ fn network(settings: &Settings) -> Vec<Finding> {
         }
     };
     let c = &network.layout.config;
-    let text = format!(
-        "{}, {}, {} wide, {} layers, {} parameters",
-        if file.is_empty() { "built in" } else { file },
-        network.hash,
-        c.width,
-        c.layers,
-        network.layout.len
+    let details = format!(
+        "{}, {} wide, {} layers, {} parameters",
+        network.hash, c.width, c.layers, network.layout.len
     );
-    let mut findings = vec![Finding::new("network", Verdict::Fine, text)];
+    let name = if file.is_empty() { "built in" } else { file };
+    let mut findings = vec![Finding::new("network", Verdict::Fine, name).with_details([details])];
     match self_check(&network) {
-        Ok(ways) => findings.extend(ways.iter().map(answers)),
+        Ok(ways) => findings.extend(answers(&ways)),
         Err(why) => {
             let text = format!("the network does not compute: {why}");
             findings.push(Finding::new("network", Verdict::Fault, text));
@@ -76,16 +77,26 @@ fn network(settings: &Settings) -> Vec<Finding> {
     findings
 }
 
-fn answers(way: &Checked) -> Finding {
-    let verdict = if way.is_right() { Verdict::Fine } else { Verdict::Fault };
-    let text = match &way.result {
+/// One finding for all ways of computing that are right, and one for each that is not.
+fn answers(ways: &[Checked]) -> Vec<Finding> {
+    let line = |way: &Checked| match &way.result {
         Ok(found) => format!(
             "{}, {}: at most {:.4} from plain loops; positions alone at most {:.4} from many at once",
             way.isa, way.arithmetic, found.most, found.in_batches
         ),
         Err(why) => format!("{}, {}: {why}", way.isa, way.arithmetic),
     };
-    Finding::new("answers", verdict, text)
+    let (right, wrong): (Vec<&Checked>, Vec<&Checked>) =
+        ways.iter().partition(|way| way.is_right());
+    let mut findings: Vec<Finding> =
+        wrong.into_iter().map(|way| Finding::new("answers", Verdict::Fault, line(way))).collect();
+    if !right.is_empty() {
+        let ways = counted(right.len(), "way");
+        let text = format!("the same in {ways} of computing that this processor has");
+        let details = right.into_iter().map(line);
+        findings.push(Finding::new("answers", Verdict::Fine, text).with_details(details));
+    }
+    findings
 }
 
 fn device(settings: &Settings) -> Vec<Finding> {
@@ -98,8 +109,8 @@ fn device(settings: &Settings) -> Vec<Finding> {
                 _ if cfg!(feature = "cuda") => "no CUDA device answers",
                 _ => "this build has no CUDA",
             };
-            let text = format!("the CPU, by hand-written kernels: {why}");
-            Finding::new("device", Verdict::Fine, text)
+            let details = format!("by hand-written kernels: {why}");
+            Finding::new("device", Verdict::Fine, "the CPU").with_details([details])
         }
         None => Finding::new("device", Verdict::Fine, "a GPU, by CUDA"),
     };
@@ -126,8 +137,9 @@ fn memory(settings: &Settings) -> Vec<Finding> {
         );
         Finding::new("memory", Verdict::Warning, text)
     } else {
-        let text = format!("Hash {granted} MB, about {total} MB in all");
-        Finding::new("memory", Verdict::Fine, text)
+        let details = format!("Hash {granted} MB, NNCacheSize {} MB", settings.nn_cache_mb);
+        let text = format!("about {total} MB in all");
+        Finding::new("memory", Verdict::Fine, text).with_details([details])
     };
     vec![finding]
 }
@@ -196,20 +208,34 @@ fn speed(settings: &Settings) -> Vec<Finding> {
     let measured = Analyst::new(&Installed::default(), settings).map_err(|why| why.to_string());
     let measured = measured.and_then(|mut analyst| {
         let name = analyst.network().to_owned();
-        let effort = Effort::Time(SPEED_TIME);
-        let found = analyst.search(&Game::default(), effort, &mut |_| ControlFlow::Continue(()));
+        let mut search =
+            |effort| analyst.search(&Game::default(), effort, &mut |_| ControlFlow::Continue(()));
+        // The first evaluations fill caches and wake threads, which a GUI's figures do not show.
+        let found = search(Effort::Nodes(WARM_UP)).and_then(|_| search(Effort::Time(SPEED_TIME)));
         found.map(|found| (name, found)).map_err(|why| why.to_string())
     });
     let finding = match measured {
         Ok((name, found)) => {
             let per_second = found.playouts as f64 / SPEED_TIME.as_secs_f64();
             let verdict = if found.playouts > 1 { Verdict::Fine } else { Verdict::Fault };
-            let text = format!("{per_second:.0} nodes/s at the start of a game, by {name}");
-            Finding::new("speed", verdict, text)
+            let text = format!(
+                "{}, in the opening; your GUI shows it as nps or N/s",
+                speed_words(per_second)
+            );
+            Finding::new("speed", verdict, text).with_details([name])
         }
         Err(why) => Finding::new("speed", Verdict::Fault, why),
     };
     vec![finding]
+}
+
+/// As GUIs show it: in thousands from a thousand on.
+fn speed_words(per_second: f64) -> String {
+    if per_second < 1e3 {
+        format!("{per_second:.0} nodes a second")
+    } else {
+        format!("{:.1} thousand nodes a second ({:.1} kN/s)", per_second / 1e3, per_second / 1e3)
+    }
 }
 
 #[cfg(test)]
@@ -219,6 +245,12 @@ mod tests {
 
     fn worst(findings: &[Finding]) -> Verdict {
         findings.iter().map(|finding| finding.verdict).max().unwrap_or(Verdict::Fine)
+    }
+
+    #[test]
+    fn speed_is_shown_as_in_guis() {
+        assert_eq!(speed_words(276.4), "276 nodes a second");
+        assert_eq!(speed_words(12_340.0), "12.3 thousand nodes a second (12.3 kN/s)");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 use super::{Finding, Verdict};
 use crate::chess::game::Game;
+use crate::markup::counted;
 use nn::checkpoint::Network;
 use nn::evaluator::cpu::CpuEvaluator;
 use nn::precision::Arithmetic;
@@ -80,7 +81,8 @@ fn compare(network: &Network, stored: &[Answer]) -> Finding {
     match wrong {
         Some(text) => Finding::new("answers", Verdict::Fault, text),
         None => {
-            let text = format!("{} positions as they were when it was built in", stored.len());
+            let text =
+                format!("{} as they were when it was built in", counted(stored.len(), "position"));
             Finding::new("answers", Verdict::Fine, text)
         }
     }

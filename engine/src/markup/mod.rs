@@ -24,9 +24,20 @@ pub fn escape(text: &str) -> String {
     out
 }
 
+/// A count with its noun: `1 game`, `2 games`.
+#[must_use]
+pub fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_is_no_plural() {
+        assert_eq!([0, 1, 2].map(|count| counted(count, "game")), ["0 games", "1 game", "2 games"]);
+    }
 
     #[test]
     fn nothing_of_a_file_can_become_markup() {

@@ -23,7 +23,7 @@ const LONGEST_NUMBER: usize = 40;
 pub enum Shown {
     /// Those that a user may want to change.
     Everyday,
-    /// The constants of the search as well.
+    /// The others as well: for a few users, and constants of the search.
     All,
 }
 

@@ -90,9 +90,7 @@ pub struct Settings {
     pub ponder: bool,
     /// Castling is written king takes rook.
     pub chess960: bool,
-    /// `UCI_ShowWDL`.
-    pub uci_show_wdl: bool,
-    /// `ShowWDL`, the same under another name.
+    /// Win, draw and loss probabilities are shown.
     pub show_wdl: bool,
     /// Print every move's statistics at the end of a search.
     pub verbose_move_stats: bool,
@@ -165,7 +163,6 @@ impl Default for Settings {
             multipv: 1,
             ponder: false,
             chess960: false,
-            uci_show_wdl: false,
             show_wdl: false,
             verbose_move_stats: false,
             log_live_stats: false,
@@ -213,11 +210,5 @@ impl Settings {
     #[must_use]
     pub fn checks_blunders(&self) -> bool {
         self.blunder_check && self.search == Search::Mcts && !self.imagines()
-    }
-
-    /// Win, draw and loss chances are shown: either of the two options asks for them.
-    #[must_use]
-    pub fn shows_wdl(&self) -> bool {
-        self.uci_show_wdl || self.show_wdl
     }
 }

@@ -50,19 +50,13 @@ fn own_searches() -> Vec<&'static str> {
     Search::OWN.iter().map(|(name, _)| *name).collect()
 }
 
-/// Options that GUIs list, in their order.
+/// Options that GUIs list, in their order: those of players and of GUIs, twenty at most.
 pub static EVERYDAY: &[Entry] = &[
     Entry {
         name: "Hash",
         kind: spin!(hash_mb: usize, 1 to 1_048_576),
         effect: Effect::None,
         help: "Memory for the search tree, in MB. The network, its cache and about 100 MB come on top.",
-    },
-    Entry {
-        name: "NNCacheSize",
-        kind: spin!(nn_cache_mb: usize, 0 to 65_536),
-        effect: Effect::None,
-        help: "Memory for cached network evaluations, in MB; 0 turns the cache off.",
     },
     Entry {
         name: "Clear Hash",
@@ -101,12 +95,6 @@ pub static EVERYDAY: &[Entry] = &[
         help: "Path of a network file; empty for the built-in network, which also plays if the file cannot be used.",
     },
     Entry {
-        name: "Backend",
-        kind: combo!(backend: Backend),
-        effect: Effect::None,
-        help: "Device that runs the network.",
-    },
-    Entry {
         name: "Search",
         kind: Kind::Combo {
             names: own_searches,
@@ -126,40 +114,10 @@ pub static EVERYDAY: &[Entry] = &[
         help: "After the tree search has chosen, an alpha-beta search asks in a fifth of the move's time whether the move loses 4 points of win probability against another, which is played then. At full strength and by the rules alone.",
     },
     Entry {
-        name: "Breadth",
-        kind: spin!(breadth: u8, 2 to 5),
-        effect: Effect::None,
-        help: "Moves that the internal search expands at each position.",
-    },
-    Entry {
-        name: "Depth",
-        kind: spin!(depth: u8, 0 to 3),
-        effect: Effect::None,
-        help: "Plies that the internal search looks ahead; 0 plays the first move of the network's list.",
-    },
-    Entry {
         name: "WorldModel",
         kind: combo!(world_model: WorldModel),
         effect: Effect::NewTree,
         help: "Where the tree search looks ahead: by the rules of chess, or in positions imagined by the network, which take up to as much memory again as `Hash`. `learned-twice` evaluates each imagined position once more: stronger, half as fast.",
-    },
-    Entry {
-        name: "CPuct",
-        kind: real!(tree.c_puct, 0.0 to 16.0),
-        effect: Effect::NewTree,
-        help: "Exploration constant of PUCT; it grows with the number of visits.",
-    },
-    Entry {
-        name: "PolicyTemperature",
-        kind: real!(tree.policy_temperature, 0.1 to 10.0),
-        effect: Effect::NewTree,
-        help: "Temperature of the policy head in the prior: above 1 the search looks at more moves.",
-    },
-    Entry {
-        name: "Contempt",
-        kind: spin!(contempt: i32, -50 to 50),
-        effect: Effect::NewTree,
-        help: "How much less than half a point a draw is worth to the engine, in hundredths: above 0 it avoids draws, below 0 it seeks them. In the tree search alone; not in an endless one and not with `UCI_AnalyseMode`.",
     },
     Entry {
         name: "Temperature",
@@ -168,28 +126,10 @@ pub static EVERYDAY: &[Entry] = &[
         help: "Randomness in the first moves of a game, drawn by visits, values or policy, whichever decides; 0 plays the best move. The conventional players know only that.",
     },
     Entry {
-        name: "TemperatureMoves",
-        kind: spin!(temperature_moves: u32, 0 to 1000),
-        effect: Effect::None,
-        help: "Last move number to which `Temperature` applies.",
-    },
-    Entry {
-        name: "Seed",
-        kind: spin!(seed: u64, 0 to 2_147_483_647),
-        effect: Effect::Reseed,
-        help: "Seed of the moves drawn by `Temperature`: setting it again repeats them; 0 draws others each time.",
-    },
-    Entry {
         name: "SyzygyPath",
         kind: text!(syzygy_path),
         effect: Effect::FindTables,
         help: "Folders of Syzygy endgame tables, divided by `;` (or, not on Windows, by `:`); those of up to four pieces are built in.",
-    },
-    Entry {
-        name: "SyzygyProbeLimit",
-        kind: spin!(syzygy_probe_limit: usize, 0 to 7),
-        effect: Effect::NewTree,
-        help: "Most pieces on the board, kings included, for which the endgame tables are asked.",
     },
     Entry {
         name: "UCI_Chess960",
@@ -199,15 +139,9 @@ pub static EVERYDAY: &[Entry] = &[
     },
     Entry {
         name: "UCI_ShowWDL",
-        kind: check!(uci_show_wdl),
-        effect: Effect::None,
-        help: "Adds win, draw and loss probabilities (per mille) to `info`.",
-    },
-    Entry {
-        name: "ShowWDL",
         kind: check!(show_wdl),
         effect: Effect::None,
-        help: "The same, for GUIs that hide options named `UCI_…`; either option turns it on.",
+        help: "Adds win, draw and loss probabilities (per mille) to `info`.",
     },
     Entry {
         name: "UCI_LimitStrength",
@@ -240,12 +174,6 @@ pub static EVERYDAY: &[Entry] = &[
         help: "Prints the same statistics with every report during a search.",
     },
     Entry {
-        name: "PerPVCounters",
-        kind: check!(per_pv_counters),
-        effect: Effect::None,
-        help: "With `MultiPV`, `nodes` is each line's own visits, as in lc0, in place of all of them.",
-    },
-    Entry {
         name: "Log File",
         kind: text!(log_file),
         effect: Effect::OpenLog,
@@ -253,8 +181,74 @@ pub static EVERYDAY: &[Entry] = &[
     },
 ];
 
-/// Constants for experiments: always understood, listed by `--show-hidden`.
+/// Options for a few users, and constants for experiments: always understood, listed by `--show-hidden`.
 pub static HIDDEN: &[Entry] = &[
+    Entry {
+        name: "NNCacheSize",
+        kind: spin!(nn_cache_mb: usize, 0 to 65_536),
+        effect: Effect::None,
+        help: "Memory for cached network evaluations, in MB; 0 turns the cache off.",
+    },
+    Entry {
+        name: "Backend",
+        kind: combo!(backend: Backend),
+        effect: Effect::None,
+        help: "Device that runs the network.",
+    },
+    Entry {
+        name: "CPuct",
+        kind: real!(tree.c_puct, 0.0 to 16.0),
+        effect: Effect::NewTree,
+        help: "Exploration constant of PUCT; it grows with the number of visits.",
+    },
+    Entry {
+        name: "PolicyTemperature",
+        kind: real!(tree.policy_temperature, 0.1 to 10.0),
+        effect: Effect::NewTree,
+        help: "Temperature of the policy head in the prior: above 1 the search looks at more moves.",
+    },
+    Entry {
+        name: "Contempt",
+        kind: spin!(contempt: i32, -50 to 50),
+        effect: Effect::NewTree,
+        help: "How much less than half a point a draw is worth to the engine, in hundredths: above 0 it avoids draws, below 0 it seeks them. In the tree search alone; not in an endless one and not with `UCI_AnalyseMode`.",
+    },
+    Entry {
+        name: "TemperatureMoves",
+        kind: spin!(temperature_moves: u32, 0 to 1000),
+        effect: Effect::None,
+        help: "Last move number to which `Temperature` applies.",
+    },
+    Entry {
+        name: "Seed",
+        kind: spin!(seed: u64, 0 to 2_147_483_647),
+        effect: Effect::Reseed,
+        help: "Seed of the moves drawn by `Temperature`: setting it again repeats them; 0 draws others each time.",
+    },
+    Entry {
+        name: "SyzygyProbeLimit",
+        kind: spin!(syzygy_probe_limit: usize, 0 to 7),
+        effect: Effect::NewTree,
+        help: "Most pieces on the board, kings included, for which the endgame tables are asked.",
+    },
+    Entry {
+        name: "PerPVCounters",
+        kind: check!(per_pv_counters),
+        effect: Effect::None,
+        help: "With `MultiPV`, `nodes` is each line's own visits, as in lc0, in place of all of them.",
+    },
+    Entry {
+        name: "InternalBreadth",
+        kind: spin!(breadth: u8, 2 to 5),
+        effect: Effect::None,
+        help: "Moves that the internal search expands at each position.",
+    },
+    Entry {
+        name: "InternalDepth",
+        kind: spin!(depth: u8, 0 to 3),
+        effect: Effect::None,
+        help: "Plies that the internal search looks ahead; 0 plays the first move of the network's list.",
+    },
     Entry {
         name: "Rollouts",
         kind: spin!(rollouts: usize, 1 to 10_000),

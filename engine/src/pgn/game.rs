@@ -21,6 +21,8 @@ pub struct PgnGame {
     pub result: String,
     /// What could not be read, one sentence each with the line in the file.
     pub lost: Vec<String>,
+    /// The sentence of `lost` that says where the game itself was cut: not all of its moves were read.
+    pub cut: Option<String>,
 }
 
 /// Moves one after the other.

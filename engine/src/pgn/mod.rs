@@ -13,4 +13,4 @@ pub mod text;
 mod tokens;
 
 pub use game::{Line, PgnGame, PgnMove, Unreadable};
-pub use read::{Entry, read_games};
+pub use read::{Entry, legal_move, read_games};

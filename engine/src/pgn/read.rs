@@ -5,12 +5,12 @@ use super::game::{Line, PgnGame, PgnMove, Unreadable};
 use super::spelling::{Spelling, find};
 use super::split::{Chunk, RESULTS, split};
 use super::tags;
-use super::tokens::{Kind, Token, tokens};
+use super::tokens::{Kind, Token, read_word, tokens};
 use crate::chess::epd;
 use crate::chess::game::Game;
 use crate::errors::shorten;
 use shakmaty::san::SanPlus;
-use shakmaty::{Chess, Color, Position};
+use shakmaty::{Chess, Color, Move, Position};
 use std::mem;
 
 /// Variations deeper than this would only be there to exhaust the stack.
@@ -41,6 +41,19 @@ pub fn read_games(text: &str, first: usize) -> Vec<Entry> {
     chunks.iter().zip(first..).map(|(chunk, number)| read(number, chunk)).collect()
 }
 
+/// The legal move that `word` means, in any of the spellings, with signs of check and glyphs. None if it means none, or
+/// more than one.
+#[must_use]
+pub fn legal_move(position: &Chess, word: &str) -> Option<Move> {
+    match &read_word(word)[..] {
+        [Kind::Move(spelling, _), rest @ ..] => {
+            let only = rest.iter().all(|kind| matches!(kind, Kind::Nag(_)));
+            find(*spelling, position).filter(|_| only)
+        }
+        _ => None,
+    }
+}
+
 fn read(number: usize, chunk: &Chunk<'_>) -> Entry {
     let tags: Vec<_> = chunk.tags.iter().flat_map(|line| tags::pairs(line.text)).collect();
     let start = match start(&tags) {
@@ -55,6 +68,7 @@ fn read(number: usize, chunk: &Chunk<'_>) -> Entry {
         line: Line::default(),
         result: String::new(),
         lost: Vec::new(),
+        cut: None,
     };
     let mut draft = Draft { game, open, unread: Vec::new() };
     let tokens = tokens(&chunk.moves);
@@ -178,7 +192,8 @@ impl Draft {
         let bare = shorten(if bare.is_empty() { word } else { bare }, LONGEST_WORD);
         self.lose(line, format!("{what} is cut at {number} {bare}, which {why}"));
         if own {
-            self.unread.push(word.to_owned());
+            self.unread.push(word.replace('}', ")"));
+            self.game.cut = self.game.lost.last().cloned();
         }
     }
 
@@ -231,7 +246,7 @@ impl Draft {
 /// A word inside a comment, which no brace of its own may end.
 fn said(kind: &Kind) -> String {
     match kind {
-        Kind::Move(_, word) | Kind::NoMove(word) | Kind::Unknown(word) => word.clone(),
+        Kind::Move(_, word) | Kind::NoMove(word) | Kind::Unknown(word) => word.replace('}', ")"),
         Kind::Nag(nag) => format!("${nag}"),
         Kind::Comment(text) => format!("[{}]", text.replace('}', ")")),
         Kind::Open => "(".to_owned(),
@@ -311,6 +326,7 @@ mod tests {
         assert_eq!((sans(&game).as_str(), game.result.as_str()), ("e4 e5", "1-0"));
         assert_eq!(game.lost, ["line 3: the game is cut at 2. Nxx5, which is no move"]);
         assert_eq!(game.line.moves[1].comments, ["Not read: Nxx5 Nc6 [why] Bb5"]);
+        assert_eq!(game.cut.as_ref(), game.lost.first());
         let game = only("1. e4 e5 2. Ke3 d6 *");
         assert!(
             game.lost[0]
@@ -318,6 +334,7 @@ mod tests {
         );
         let game = only("1. e4 e5 (1... c5 2. Qh9 Nc6) 2. Nf3 well *");
         assert_eq!((sans(&game).as_str(), game.lost.len()), ("e4 e5 Nf3", 2));
+        assert_eq!(game.cut, None, "its own moves are all there");
         let [Entry::Unreadable { raw, .. }, Entry::Game(after)] =
             &read_games("[Variant \"Atomic\"]\n\n1. e4 *\n\n[White \"B\"]\n\n1. d4 *\n", 1)[..]
         else {

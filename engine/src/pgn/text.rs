@@ -1,5 +1,6 @@
 //! Bytes of a PGN file, and their text.
 
+use crate::errors::FileError;
 use flate2::read::MultiGzDecoder;
 use nn::files::{MAX_TEXT, read_limited, unpacked};
 use std::fs::File;
@@ -24,10 +25,19 @@ pub fn read_packed(path: &Path) -> io::Result<Vec<u8>> {
     }
 }
 
+/// The text of a file, or of standard input for [`STDIN`]: [`decode`] of [`read_packed`].
+///
+/// # Errors
+/// As [`read_packed`].
+pub fn read_decoded(path: &Path) -> Result<String, FileError> {
+    Ok(decode(&read_packed(path).map_err(FileError::of(path))?))
+}
+
 /// The text of a file: UTF-8, UTF-16, or else ISO 8859-1 as the PGN standard (section 4.1) has it. NUL characters become
 /// spaces.
 #[must_use]
 pub fn decode(bytes: &[u8]) -> String {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let text = match bytes {
         [0xff, 0xfe, rest @ ..] => utf16(rest, u16::from_le_bytes),
         [0xfe, 0xff, rest @ ..] => utf16(rest, u16::from_be_bytes),
@@ -59,6 +69,7 @@ mod tests {
     fn encodings_are_recognised() {
         assert_eq!(decode(b"K\xf6nig"), "K\u{f6}nig");
         assert_eq!(decode("\u{feff}K\u{f6}nig".as_bytes()), "K\u{f6}nig");
+        assert_eq!(decode(b"\xef\xbb\xbfK\xf6nig"), "K\u{f6}nig", "a mark before Latin-1");
         let wide: Vec<u16> = "[Event \"\u{17d}\"]".encode_utf16().collect();
         let little: Vec<u8> = wide.iter().flat_map(|unit| unit.to_le_bytes()).collect();
         let big: Vec<u8> = wide.iter().flat_map(|unit| unit.to_be_bytes()).collect();

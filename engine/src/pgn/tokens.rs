@@ -135,7 +135,9 @@ fn end_of_word(text: &str) -> usize {
     text.len()
 }
 
-fn read_word(word: &str) -> Vec<Kind> {
+/// What a word without spaces is; several things if signs follow a move.
+#[must_use]
+pub fn read_word(word: &str) -> Vec<Kind> {
     if let Some(number) = word.strip_prefix('$') {
         return match number.parse() {
             Ok(nag) => vec![Kind::Nag(nag)],

@@ -17,7 +17,7 @@ pub struct Limits {
     pub infinite: bool,
     /// Playouts, exactly.
     pub nodes: Option<u64>,
-    /// Depth to reach: the mean of the playouts.
+    /// Plies that the best line has to reach.
     pub depth: Option<u32>,
     /// Stop at a mate in this number of moves, not plies.
     pub mate: Option<u32>,

@@ -33,6 +33,8 @@ pub struct Reporter {
     live_stats: bool,
     /// Each line tells its own visits.
     line_counters: bool,
+    /// `depth` is the length of the first line, not the mean depth of the playouts.
+    depth_of_line: bool,
 }
 
 impl Reporter {
@@ -48,6 +50,7 @@ impl Reporter {
             root_hits: None,
             live_stats: false,
             line_counters: false,
+            depth_of_line: false,
         }
     }
 
@@ -68,6 +71,12 @@ impl Reporter {
     #[must_use]
     pub fn with_line_counters(self, line_counters: bool) -> Reporter {
         Reporter { line_counters, ..self }
+    }
+
+    /// The same for a search that ends at a length of the first line: that is its depth.
+    #[must_use]
+    pub fn with_depth_of_line(self) -> Reporter {
+        Reporter { depth_of_line: true, ..self }
     }
 
     /// How many of the best moves have a line each.
@@ -135,11 +144,13 @@ impl Reporter {
         if let Some(others) = lines.get_mut(1..) {
             others.sort_by_key(|(_, _, score)| Reverse(height(*score)));
         }
+        let first = lines.first().map_or(0, |(line, ..)| self.variation(&line.moves).len());
+        let depth = if self.depth_of_line { first as u32 } else { snapshot.depth }.max(1);
         let lines = lines.iter().enumerate();
         lines
             .map(|(index, (line, value, score))| Info {
-                depth: Some(snapshot.depth.max(1)),
-                seldepth: Some(snapshot.seldepth.max(snapshot.depth).max(1)),
+                depth: Some(depth),
+                seldepth: Some(snapshot.seldepth.max(depth)),
                 multipv: (self.multipv > 1).then(|| u32::try_from(index + 1).unwrap_or(u32::MAX)),
                 score: Some(*score),
                 wdl: self.show_wdl.then(|| permille(*value)),

@@ -70,9 +70,13 @@ impl Job {
         };
         let won = known.as_ref().is_some_and(|known| known.value() == Some(Wdl::WIN));
         let lines = self.settings.multipv.min(allowed.len());
-        let mut reporter = Reporter::new(game, lines, self.settings.shows_wdl())
+        let mut reporter = Reporter::new(game, lines, self.settings.show_wdl)
             .with_live_stats(self.settings.log_live_stats)
             .with_line_counters(self.settings.per_pv_counters);
+        let is_tree = matches!(self.settings.search, Search::Mcts | Search::Rollout);
+        if is_tree && self.limits.depth.is_some() {
+            reporter = reporter.with_depth_of_line();
+        }
         if self.tables.is_some() {
             reporter = reporter.with_tables(known);
         }
@@ -259,7 +263,7 @@ impl Job {
         if allowed.is_empty() {
             return Answer::default();
         }
-        let reporter = Reporter::new(game, 1, self.settings.shows_wdl());
+        let reporter = Reporter::new(game, 1, self.settings.show_wdl);
         self.report(game, &allowed, &reporter, Found::nothing())
     }
 

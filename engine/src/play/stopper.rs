@@ -27,8 +27,8 @@ const LEAST_SAMPLE: u64 = 32;
 const REPORT_GAP: Duration = Duration::from_millis(40);
 /// Longest silence.
 const REPORT_DUE: Duration = Duration::from_secs(1);
-/// A depth limit counts as reached once the playouts are this many times those at the last new depth: the tree of a
-/// won or a blocked endgame may never grow deeper on average. Guess: a new depth takes two to three times as many.
+/// A depth limit counts as reached once the playouts are this many times those at the last new depth: the line of a
+/// won or a blocked endgame may never grow longer. Guess: a new ply takes two to three times as many.
 const DEPTH_STALLS: u64 = 4;
 /// Playouts before that is asked. Guess.
 const DEPTH_SAMPLE: u64 = 1_000;
@@ -97,7 +97,7 @@ impl Looks {
     }
 }
 
-/// When the tree last grew deeper.
+/// When the tree's best line last grew longer.
 #[derive(Default)]
 struct Growth {
     greatest: u32,
@@ -160,7 +160,10 @@ impl<'a> Stopper<'a> {
         }
         memory.mate_plies = first.mate_plies;
         memory.depth = snapshot.depth;
-        memory.growth.see(snapshot.depth, playouts);
+        // The mean depth of the playouts is that of the whole tree, which grows more slowly: five plies from the initial
+        // position took 1,818 playouts, and a line of as many 127.
+        let plies = u32::try_from(first.moves.len()).unwrap_or(u32::MAX);
+        memory.growth.see(plies.max(snapshot.depth), playouts);
         let due = memory.last_report.is_none()
             || silent >= REPORT_DUE
             || memory.has_changes && silent >= REPORT_GAP;
@@ -295,7 +298,7 @@ mod tests {
 
     #[test]
     fn a_depth_that_stays_out_of_reach_takes_little_longer_than_the_last() {
-        // The mean depth grows by a ply with each half more playouts, up to 49.
+        // The line grows by a ply with each half more playouts, up to 49.
         let playouts_for = |depth| {
             let mut growth = Growth::default();
             let mut playouts = 1;

@@ -1,8 +1,8 @@
 //! The player by internal search (paper 000, section 4): the tree is written word by word over the network's own
 //! boards ([`crate::internal`]); this file chooses how large a tree may be, and reports it.
 //!
-//! Sizes form a ladder. A clock, or `infinite`, climbs it from the smallest tree on, within the options `Breadth`
-//! and `Depth`: a larger tree asks only about boards that a smaller one has not. A fixed number of nodes, and no
+//! Sizes form a ladder. A clock, or `infinite`, climbs it from the smallest tree on, within the options
+//! `InternalBreadth` and `InternalDepth`: a larger tree asks only about boards that a smaller one has not. A fixed number of nodes, and no
 //! limit at all, go straight to the largest. What the rules of a game know and a tree does not, repetitions and
 //! fifty moves, is asked once, of the move to play.
 

@@ -12,7 +12,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The four limits of a player, once for both and once for each with a prefix.
+/// The four limits of a player: of both, of each with a prefix, and of the only one.
 pub(super) mod limits {
     use super::{Duration, Limit, read_milliseconds};
     use clap::Args;
@@ -35,12 +35,14 @@ pub(super) mod limits {
                 movetime: Option<Duration>,
                 #[arg(
                     id = concat!($prefix, "nodes"), long = concat!($prefix, "nodes"),
-                    value_name = "N", help = concat!("Nodes for each move of ", $whose)
+                    value_name = "N", help = concat!("Nodes for each move of ", $whose),
+                    value_parser = clap::value_parser!(u64).range(1..)
                 )]
                 nodes: Option<u64>,
                 #[arg(
                     id = concat!($prefix, "depth"), long = concat!($prefix, "depth"),
-                    value_name = "N", help = concat!("Depth for each move of ", $whose)
+                    value_name = "N", help = concat!("Depth for each move of ", $whose),
+                    value_parser = clap::value_parser!(u32).range(1..)
                 )]
                 depth: Option<u32>,
             }
@@ -57,6 +59,7 @@ pub(super) mod limits {
     }
 
     limits!(Both, "", "both players");
+    limits!(Only, "", "the engine");
     limits!(First, "first-", "the first player");
     limits!(Second, "second-", "the second player");
 }
@@ -131,10 +134,19 @@ impl Program {
 
     /// Starts a process and sets its options.
     pub(super) fn start(&self, timeouts: Timeouts) -> Result<Player<Process>, Fault> {
+        self.with_process(|process| Player::greet(process, &self.options, timeouts))
+    }
+
+    /// Starts a process for a trial of the command line and the options, and ends it.
+    pub(super) fn try_out(&self, timeouts: Timeouts) -> Result<(), Fault> {
+        self.with_process(|process| Player::introduce(process, &self.options, timeouts)).map(drop)
+    }
+
+    fn with_process<T>(&self, greet: impl FnOnce(Process) -> Result<T, Fault>) -> Result<T, Fault> {
         let absent = |why: String| Fault::Absent(format!("{}: {why}", self.program.display()));
         let process =
             Process::spawn(&self.program, &self.args).map_err(|error| absent(error.to_string()))?;
-        Player::greet(process, &self.options, timeouts).map_err(|fault| match fault {
+        greet(process).map_err(|fault| match fault {
             Fault::Absent(why) => absent(why),
             fault => absent(fault.to_string()),
         })

@@ -7,6 +7,7 @@ use clap::Args;
 use engine::command::args::read_option;
 use engine::command::output::Failure;
 use engine::interrupt::raised_by_ctrl_c;
+use engine::stderr_log::write_stderr;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -29,10 +30,10 @@ pub struct Label {
     #[arg(long, default_value = "750", value_name = "N")]
     limit: NonZeroUsize,
     /// Nodes for the best move
-    #[arg(long, default_value_t = 300_000, value_name = "N")]
+    #[arg(long, default_value_t = 300_000, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     best_nodes: u64,
     /// Nodes for each other move that matters
-    #[arg(long, default_value_t = 60_000, value_name = "N")]
+    #[arg(long, default_value_t = 60_000, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     move_nodes: u64,
     /// A move matters if the data file has it this close to its best one, in win probability
     #[arg(long, default_value_t = 0.2, value_name = "SHARE")]
@@ -64,7 +65,7 @@ impl Label {
         };
         let (labelled, all) = labelling.run()?;
         let out = labelling.out.display();
-        eprintln!("{labelled} of {all} positions are labelled in {out}");
+        write_stderr(format_args!("{labelled} of {all} positions are labelled in {out}"));
         Ok(())
     }
 }

@@ -8,26 +8,28 @@ use crate::league::journal::Journal;
 use crate::league::stage::Stage;
 use crate::league::standings::{Standings, cross_csv};
 use crate::league::tournament::{Listener, Tournament};
-use crate::league::{Timeouts, pgn, report};
+use crate::league::{Fault, Timeouts, pgn, report};
 use crate::networks::fingerprint;
 use clap::Args;
 use engine::command::args::settings_of;
 use engine::command::output::{Failure, Sink};
 use engine::errors::FileError;
-use engine::files::{Named, check_folder, check_outputs, read_whole_text, write_whole};
+use engine::files::{
+    Named, check_folder, check_outputs, check_shared, make_folder, read_whole_text, write_whole,
+};
 use engine::interrupt::raised_by_ctrl_c;
+use engine::stderr_log::write_stderr;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::collections::HashMap;
-use std::fs;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// Engines that a worker keeps running between games: starting one costs about as much as a short game.
 const KEPT_ENGINES: usize = 4;
-/// Timeout for `uciok`: a large engine on a busy machine is slow.
-const START_TIMEOUT: Duration = Duration::from_secs(120);
 /// Marks a folder as a league's: its other files may be replaced.
 const JOURNAL: &str = "games.jsonl";
 /// Minimum time between updates of the tables, and of games and report.
@@ -52,7 +54,8 @@ pub struct League {
     /// Games at the same time, instead of the configuration's.
     #[arg(long, value_name = "N")]
     concurrency: Option<usize>,
-    /// Starting positions, one EPD or FEN a line, instead of the configuration's.
+    /// Starting positions, one EPD or FEN a line, or the last positions of a PGN file's games, instead of the
+    /// configuration's.
     #[arg(long, value_name = "FILE")]
     openings: Option<PathBuf>,
     /// Play nothing: write tables and report of the games there are, even while another process plays.
@@ -106,7 +109,9 @@ impl League {
             .iter()
             .map(|agent| Program::new(agent.command.as_deref(), options_in(folder, agent)))
             .collect::<Result<_, _>>()?;
-        fs::create_dir_all(&files.folder).map_err(FileError::of(&files.folder))?;
+        let timeouts = Timeouts { think: Duration::from_secs(self.stall), ..Timeouts::default() };
+        try_out(plan, &programs, timeouts)?;
+        make_folder(&files.folder).map_err(FileError::of(&files.folder))?;
         let (journal, past) = Journal::open(&files.journal(), plan, &identities)?;
         let bar = bar(plan.games, past.games.len());
         let mut watch = Progress {
@@ -120,16 +125,13 @@ impl League {
             report: Instant::now(),
             error: None,
         };
-        let timeouts = Timeouts {
-            start: START_TIMEOUT,
-            think: Duration::from_secs(self.stall),
-            ..Timeouts::default()
-        };
         let mut tournament = Tournament::new(plan, openings, past, &mut watch);
         let stage = Stage { concurrency: plan.concurrency, kept: KEPT_ENGINES, rules: plan.rules };
         let fault = stage.run(&mut tournament, |agent| {
             // Retried once: a short overload must not end a league of days.
-            programs[agent].start(timeouts).or_else(|_| programs[agent].start(timeouts))
+            let started = programs[agent].start(timeouts);
+            let started = started.or_else(|_| programs[agent].start(timeouts));
+            started.map_err(|fault| Fault::Absent(of_agent(&plan.agents[agent], &fault)))
         });
         let book = tournament.into_book();
         watch.bar.finish_and_clear();
@@ -147,6 +149,24 @@ fn print(plan: &Plan, book: &Book) -> Result<(), Failure> {
     let mut out = Sink::default();
     out.say(Standings::new(plan, book).text(plan, book.games().len()).trim_end());
     out.end()
+}
+
+/// Starts every other engine once, all at the same time: a wrong command line or option, or an engine without an answer,
+/// ends the league before its first game. Loads no network.
+fn try_out(plan: &Plan, programs: &[Program], timeouts: Timeouts) -> Result<(), Failure> {
+    let others = plan.agents.iter().zip(programs).filter(|(agent, _)| agent.command.is_some());
+    let faults: Vec<String> = thread::scope(|scope| {
+        let trials = others.map(|(agent, program)| {
+            scope.spawn(move || program.try_out(timeouts).err().map(|why| of_agent(agent, &why)))
+        });
+        let trials: Vec<_> = trials.collect();
+        trials.into_iter().filter_map(|trial| trial.join().ok().flatten()).collect()
+    });
+    if faults.is_empty() { Ok(()) } else { Err(faults.join("\n").into()) }
+}
+
+fn of_agent(agent: &Agent, why: &dyn fmt::Display) -> String {
+    format!("agent `{}`: {why}", agent.name)
 }
 
 /// Identity of each agent beyond its configuration: version of this program and network. Also detects unknown options
@@ -177,7 +197,7 @@ fn identity(
     if agent.command.is_some() {
         return Ok(String::new());
     }
-    let named = |error: &dyn std::fmt::Display| format!("agent `{}`: {error}", agent.name);
+    let named = |why: &dyn fmt::Display| of_agent(agent, why);
     let (settings, bent) = settings_of(&options_in(folder, agent)).map_err(|why| named(&why))?;
     if let Some(bent) = bent.first() {
         return Err(named(bent).into());
@@ -216,7 +236,8 @@ impl Files {
         let paths: Vec<PathBuf> = names.map(|name| self.folder.join(name)).collect();
         let outputs: Vec<Named<'_>> =
             paths.iter().map(|path| Named { argument: "--out", path }).collect();
-        Ok(check_outputs(inputs, &outputs)?)
+        let check = if self.folder.is_dir() { check_outputs } else { check_shared };
+        Ok(check(inputs, &outputs)?)
     }
 
     /// Tables only: fast.
@@ -263,19 +284,19 @@ impl Progress<'_> {
         let ending = &entry.played.ending;
         if !["normal", "adjudication"].contains(&ending.termination()) {
             let (white, black) = (name(entry.agents.white), name(entry.agents.black));
-            let line = format!("{white} - {black}, opening line {}: {ending}", entry.opening.line);
-            if self.bar.is_hidden() { eprintln!("{line}") } else { self.bar.println(line) }
+            let line = format!("{white} - {black}, opening {}: {ending}", entry.opening.line);
+            if self.bar.is_hidden() { write_stderr(line) } else { self.bar.println(line) }
         }
         let silent = self.bar.is_hidden();
         if silent && games.is_multiple_of(10) {
-            eprintln!("{games}/{}", self.plan.games);
+            write_stderr(format_args!("{games}/{}", self.plan.games));
         }
         if self.tables.elapsed() >= TABLES_INTERVAL {
             let standings = Standings::new(self.plan, book);
             self.files.write_tables(self.plan, book, &standings)?;
             let text = standings.text(self.plan, games);
             if silent && games.is_multiple_of(100) {
-                eprintln!("{text}");
+                write_stderr(&text);
             }
             self.bar.set_message(text);
             self.tables = Instant::now();
@@ -325,6 +346,7 @@ fn bar(games: usize, played: usize) -> ProgressBar {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     fn plan(agent: &str) -> Plan {
         let other = "[[agent]]\nname = 'other'\ncommand = 'x'";
@@ -340,6 +362,29 @@ mod tests {
         assert!(error_of("options = { Tash = 1 }").contains("agent `a`"));
         assert!(error_of("options = { CPuct = 99 }").contains("CPuct"));
         assert!(error_of("options = { WeightsFile = '/no/such' }").contains("/no/such"));
+    }
+
+    /// `cat` repeats `uci` and never says `uciok`.
+    #[cfg(unix)]
+    #[test]
+    fn an_engine_without_an_answer_is_named_before_the_first_game() {
+        let agents = "command = 'cat'\n[[agent]]\nname = 'gone'\ncommand = '/no/such/engine'";
+        let plan = plan(agents);
+        let programs: Vec<Program> = plan
+            .agents
+            .iter()
+            .map(|agent| Program::new(agent.command.as_deref(), vec![]).unwrap())
+            .collect();
+        let timeouts = Timeouts { start: Duration::from_millis(20), ..Timeouts::default() };
+        let why = try_out(&plan, &programs, timeouts).unwrap_err().to_string();
+        for part in
+            ["agent `a`", "cat", "did not answer `uci` in time", "agent `gone`", "/no/such/engine"]
+        {
+            assert!(why.contains(part), "{part} not in {why}");
+        }
+        let one = &plan.agents[..0];
+        let none = Plan { agents: one.to_vec(), ..plan.clone() };
+        try_out(&none, &[], timeouts).unwrap();
     }
 
     #[test]

@@ -14,6 +14,7 @@ use engine::command::args::read_option;
 use engine::command::output::Failure;
 use engine::interrupt::raised_by_ctrl_c;
 use engine::play::network::Networks;
+use engine::stderr_log::write_stderr;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -43,7 +44,7 @@ pub struct Leaves {
     #[arg(long, default_value = "mcts", value_name = "SEARCH")]
     of: Tree,
     /// Nodes of each search, of positions of the tree search
-    #[arg(long, default_value_t = 2_000, value_name = "N")]
+    #[arg(long, default_value_t = 2_000, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     nodes: u64,
     /// Have every move that leads from a position of the alpha-beta search to a quiet one valued, for `mavka-lab train-nnue
     /// --successors`, not its best one alone (sets the engine's option MultiPV)
@@ -150,7 +151,7 @@ impl Leaves {
             stop: raised_by_ctrl_c()?,
         };
         let held = harvest.run()?;
-        eprintln!("{held} labelled positions are in {}", harvest.out.display());
+        write_stderr(format_args!("{held} labelled positions are in {}", harvest.out.display()));
         Ok(())
     }
 }

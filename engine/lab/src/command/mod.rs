@@ -130,6 +130,7 @@ impl Cli {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     /// `clap`'s own debug assertions.
     #[test]
@@ -164,13 +165,69 @@ mod tests {
         assert_eq!(paths::arguments(&Cli::command()), known);
     }
 
+    /// Error of the files of a command line, empty without one.
+    fn refused(words: &str) -> String {
+        let words = ["mavka-lab"].into_iter().chain(words.split_whitespace());
+        let matches = Cli::command().try_get_matches_from(words).unwrap();
+        paths::check(&matches, &UNCHECKED).err().map(|why| why.to_string()).unwrap_or_default()
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_cannot_be_written_is_named_before_the_work() {
+        let folder = std::env::temp_dir().join(format!("mavka-lab-paths-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(folder.join("below")).unwrap();
+        fs::write(folder.join("old"), "").unwrap();
+        let made = std::process::Command::new("mkfifo").arg(folder.join("fifo")).status();
+        assert!(made.is_ok_and(|status| status.success()), "mkfifo");
+        for (link, target) in [("link", "old"), ("pipe", "fifo")] {
+            std::os::unix::fs::symlink(target, folder.join(link)).unwrap();
+        }
+        for words in [
+            "accuracy a --csv",
+            "accuracy a --plot",
+            "data a --plot",
+            "evalbench --plot",
+            "evalbench --save",
+            "imagination a --plot",
+            "label a --engine e --out",
+            "leaves a --engine e --out",
+            "match --nodes 1 --clocks",
+            "match --nodes 1 --csv",
+            "match --nodes 1 --pgn",
+            "puzzles a --failures",
+            "puzzles a --plot",
+            "train --folder f --stages --plot",
+            "train-nnue --data a --out",
+            "train-writer --csv c --out",
+            "treebench --plot",
+            "tune a --csv",
+            "tune a --plot",
+        ] {
+            for (name, fault) in [
+                ("new", ""),
+                ("link", ""),
+                ("fifo", "a FIFO"),
+                ("pipe", "a FIFO"),
+                ("below", "a folder"),
+                ("/dev/null", "a device"),
+                ("/dev/full", "a device"),
+                ("absent/file", "absent does not exist"),
+            ] {
+                let why = refused(&format!("{words} {}", folder.join(name).display()));
+                assert_eq!(why.is_empty(), fault.is_empty(), "{words} {name}: {why}");
+                let (_, argument) = words.rsplit_once(' ').unwrap();
+                assert!(why.contains(fault), "{words} {name}: {why}");
+                assert!(fault.is_empty() || why.starts_with(argument), "{words} {name}: {why}");
+            }
+        }
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 5, "nothing is left or made");
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
     #[test]
     fn outputs_of_any_command_are_neither_inputs_nor_each_other() {
-        let refused = |words: &str| {
-            let words = ["mavka-lab"].into_iter().chain(words.split_whitespace());
-            let matches = Cli::command().try_get_matches_from(words).unwrap();
-            paths::check(&matches, &UNCHECKED).err().map(|why| why.to_string()).unwrap_or_default()
-        };
         for words in [
             "tune labels --csv labels",
             "tune labels --csv a --plot ./a",

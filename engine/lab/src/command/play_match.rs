@@ -16,7 +16,9 @@ use engine::command::output::{Failure, Sink};
 use engine::errors::FileError;
 use engine::files::open_to_append;
 use engine::interrupt::raised_by_ctrl_c;
+use engine::markup::counted;
 use engine::progress::progress;
+use engine::stderr_log::write_stderr;
 use indicatif::ProgressBar;
 use shakmaty::ByColor;
 use std::fs::File;
@@ -78,7 +80,8 @@ pub struct PlayMatch {
     #[arg(long = "option", value_name = "NAME=VALUE", value_parser = read_option)]
     options: Vec<(String, String)>,
 
-    /// Starting positions, one EPD or FEN a line; each is played with both colours.
+    /// Starting positions, one EPD or FEN a line, or the last positions of a PGN file's games; each is played with both
+    /// colours.
     #[arg(long, value_name = "FILE", help_heading = "Match")]
     openings: Option<PathBuf>,
     /// Play the openings in the order of the file instead of a seeded shuffle.
@@ -208,11 +211,11 @@ fn run(args: &PlayMatch) -> Result<(), Failure> {
     });
     bar.finish_and_clear();
     let mut out = Sink::default();
-    out.say(end.tally.table(&names[0], &names[1])?.trim_end());
+    out.say(end.tally.table(&names[0], &names[1]).trim_end());
     if let (Some(test), Some(verdict)) = (plan.sprt, end.verdict) {
         let Sprt { elo0, elo1, .. } = test;
         let llr = test.llr(&end.tally.pairs);
-        out.say(format_args!("  {:<18}{verdict} (LLR {llr:.2})", format!("SPRT {elo0} {elo1}")));
+        out.say(format_args!("  {:<24}{verdict} (LLR {llr:.2})", format!("SPRT {elo0} {elo1}")));
     }
     let [first, second] = &names;
     let facts =
@@ -253,7 +256,8 @@ fn plan(args: &PlayMatch, limits: [Limit; 2]) -> Result<Match, Failure> {
     }
     let games = args.games.unwrap_or(2 * openings.len().max(1)).next_multiple_of(2);
     if openings.len() * 2 < games {
-        log::warn!("{games} games on {} openings: starts will be repeated", openings.len().max(1));
+        let openings = counted(openings.len().max(1), "opening");
+        log::warn!("{games} games on {openings}: starts will be repeated");
     }
     let small = |value: usize| i32::try_from(value).unwrap_or(i32::MAX);
     let draw = args.draw.as_deref().and_then(|values| match *values {
@@ -320,13 +324,13 @@ fn show(bar: &ProgressBar, names: &[String; 2], sprt: Option<Sprt>, report: &Rep
         // No terminal: one line per game, or per tenth of a long match.
         let games = tally.games();
         if games.is_multiple_of(10) || bar.length().is_some_and(|all| all <= 40 || all == games) {
-            eprintln!("{games}/{} {message}", bar.length().unwrap_or(games));
+            write_stderr(format_args!("{games}/{} {message}", bar.length().unwrap_or(games)));
         }
     }
     if ending.termination() != "normal" && ending.termination() != "adjudication" {
-        let line = format!("{white} - {black}, opening line {}: {ending}", report.opening.line);
+        let line = format!("{white} - {black}, opening {}: {ending}", report.opening.line);
         if bar.is_hidden() {
-            eprintln!("{line}");
+            write_stderr(line);
         } else {
             bar.println(line);
         }

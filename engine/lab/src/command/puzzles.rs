@@ -5,7 +5,7 @@ use super::args::{command_line, limits};
 use crate::league::{Fault, Limit, Process};
 use crate::measure::puzzles::open::open;
 use crate::measure::puzzles::uci_solver::UciSolver;
-use crate::measure::puzzles::{Attempt, Puzzle, Score, plot, solve_all};
+use crate::measure::puzzles::{Attempt, Puzzle, Score, Task, VALUE_MARGINS, plot, solve_all};
 use clap::Args;
 use engine::command::args::read_option;
 use engine::command::output::{Failure, Sink};
@@ -20,8 +20,8 @@ use std::path::PathBuf;
 
 /// Arguments of `mavka-lab puzzles`.
 ///
-/// Reads CSV (`fen,moves,rating,id`, or Lichess's own) and EPD with `bm`, `am`, graded moves or mates (`bm #3`, `dm 3`).
-/// `--nodes 1` measures the network alone, `--policy` its policy head.
+/// Reads CSV (`fen,moves,rating,id`, or Lichess's own) and EPD with `bm`, `am`, graded moves, mates (`bm #3`, `dm 3`) or
+/// true results (`c0 "draw for the side to move"`). `--nodes 1` measures the network alone, `--policy` its policy head.
 #[derive(Args, Clone, Debug)]
 pub struct Puzzles {
     /// CSV or EPD
@@ -30,7 +30,7 @@ pub struct Puzzles {
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
     #[command(flatten)]
-    spend: limits::Both,
+    spend: limits::Only,
     /// The first choice of the policy head, without search
     #[arg(long)]
     policy: bool,
@@ -99,6 +99,12 @@ impl Puzzles {
             out.say(format_args!("stopped after {tried} of {all} puzzles"));
         }
         out.say(&score);
+        if puzzles.iter().any(|puzzle| matches!(puzzle.task, Task::Value(_))) {
+            let [right, close] = VALUE_MARGINS;
+            out.say(format_args!(
+                "values: solved within {right} of the true result, points within {close}"
+            ));
+        }
         if let Some(path) = &self.plot {
             let name = self.file.file_name().unwrap_or_default().to_string_lossy();
             plot::draw(&score, &format!("{name}, {limit}"), path)?;
@@ -127,5 +133,16 @@ mod tests {
         assert!(super::super::Cli::try_parse_from(words).is_ok());
         let both = ["mavka", "puzzles", "file.csv", "--depth", "3", "--nodes", "10"];
         assert!(super::super::Cli::try_parse_from(both).is_err());
+        let none = ["mavka", "puzzles", "file.csv", "--nodes", "0"];
+        let why = super::super::Cli::try_parse_from(none).err().unwrap().to_string();
+        assert!(why.contains("--nodes") && why.contains("0"), "{why}");
+    }
+
+    #[test]
+    fn help_speaks_of_one_engine() {
+        use clap::CommandFactory;
+        let mut cli = super::super::Cli::command();
+        let help = cli.find_subcommand_mut("puzzles").unwrap().render_help().to_string();
+        assert!(help.contains("Clock of the engine") && !help.contains("both players"), "{help}");
     }
 }

@@ -11,15 +11,15 @@ use crate::conventional::regress::successors::BoardValue;
 use clap::Args;
 use engine::command::output::{Failure, Sink};
 use engine::errors::FileError;
-use engine::files::{self, check_folder, check_outputs, write_whole};
+use engine::files::{self, check_folder, check_outputs, check_shared, make_folder, write_whole};
 use engine::interrupt::raised_by_ctrl_c;
 use engine::play::network::{Installed, Networks};
 use engine::progress::progress;
+use engine::stderr_log::write_stderr;
 use indicatif::ProgressBar;
 use nn::Query;
 use nn::device::Backend;
 use shakmaty::Position;
-use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -90,6 +90,7 @@ impl Regress {
     /// A file cannot be read or written, or there is nothing to train on.
     pub fn run(self) -> Result<(), Failure> {
         self.check()?;
+        make_folder(&self.folder).map_err(FileError::of(&self.folder))?;
         let sizes = Sizes { training: self.positions, validation: 20_000, test: 50_000 };
         let bar = ProgressBar::new_spinner();
         let parts = read(&self.files, sizes, &mut || bar.inc(1))?;
@@ -98,7 +99,6 @@ impl Regress {
         if [training, validation, test].iter().any(|part| part.boards.is_empty()) {
             return Err("the files hold too few games to train on, validate and test".into());
         }
-        fs::create_dir_all(&self.folder).map_err(FileError::of(&self.folder))?;
         let mut out = Sink::default();
         out.say(format_args!(
             "{} boards to train on, {} to validate, {} to test\n",
@@ -162,7 +162,8 @@ impl Regress {
             paths.iter().map(|path| files::Named { argument: "--folder", path }).collect();
         let inputs: Vec<files::Named<'_>> =
             self.files.iter().map(|path| files::Named { argument: "FILE", path }).collect();
-        Ok(check_outputs(&inputs, &outputs)?)
+        let check = if self.folder.is_dir() { check_outputs } else { check_shared };
+        Ok(check(&inputs, &outputs)?)
     }
 
     /// The folder's model, if any.
@@ -196,7 +197,7 @@ impl Regress {
                 features.name(),
                 validation.mse
             );
-            if bar.is_hidden() { eprintln!("{line}") } else { bar.println(line) }
+            if bar.is_hidden() { write_stderr(line) } else { bar.println(line) }
         };
         let study = Study {
             features,
@@ -297,6 +298,7 @@ fn row(name: &str, predictions: &[f32], labels: &[f32], paper_errors: &str, rest
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn rows_have_the_columns_of_their_head() {

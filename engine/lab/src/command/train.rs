@@ -7,6 +7,7 @@ use engine::command::output::{Failure, Sink};
 use engine::errors::FileError;
 use engine::files::{check_folder, read_whole_text};
 use engine::interrupt::raised_by_ctrl_c;
+use engine::stderr_log::write_stderr;
 use engine::workers::cores;
 use indicatif::{ProgressBar, ProgressStyle};
 use nn::checkpoint::Network;
@@ -169,11 +170,8 @@ fn work(args: &Train) -> Result<(), Failure> {
     let mut step = step(args, &config);
     let mut bar = Bar { bar, deadline, raised: raised_by_ctrl_c()?, folder: args.folder.clone() };
     let network = train::network::run(&config, &session, step.as_mut(), &mut bar)?;
-    eprintln!(
-        "{} parameters in {}",
-        network.values.len(),
-        args.folder.join("network.safetensors").display()
-    );
+    let file = args.folder.join("network.safetensors");
+    write_stderr(format_args!("{} parameters in {}", network.values.len(), file.display()));
     Ok(())
 }
 
@@ -213,7 +211,7 @@ fn step(args: &Train, config: &RunConfig) -> Box<dyn Step> {
     }
     let (device, note) = pick(args.device);
     if let Some(note) = note {
-        eprintln!("{note}");
+        write_stderr(note);
     }
     Box::new(BurnStep::new(layout, loss, device))
 }

@@ -279,6 +279,9 @@ fn limit(whose: &str, words: &LimitWords) -> Result<Option<Limit>, ConfigError> 
         words.nodes.map(Limit::Nodes),
         words.depth.map(Limit::Depth),
     ];
+    if words.nodes == Some(0) || words.depth == Some(0) {
+        return Err(ConfigError::Invalid(format!("limit of {whose}: nodes and depth begin at 1")));
+    }
     let mut given = all.into_iter().flatten();
     match (given.next(), given.next()) {
         (first, None) => Ok(first),
@@ -358,6 +361,7 @@ mod tests {
         assert!(refused(&SMALL.replace("nodes = 100", "")).contains("`a` has no limit"));
         assert!(refused(&SMALL.replace("depth = 3", "tc = \"soon\"")).contains("soon"));
         assert!(refused(&SMALL.replace("= 1.5", "= [1]")).contains("CPuct of a"));
+        assert!(refused(&SMALL.replace("nodes = 100", "nodes = 0")).contains("begin at 1"));
         let head = |words: &str| SMALL.replace("games = 7", &format!("games = 7\n{words}"));
         assert!(refused(&head("pairing = 'gauntlet'")).contains("needs its agent"));
         assert!(refused(&head("gauntlet = 'a'")).contains("goes with"));

@@ -1,9 +1,11 @@
-//! Opening book of a match: positions from EPD or FEN files, each to be played with both colours.
+//! Opening book of a match: positions of an EPD or FEN file, or last positions of the games of a PGN file, each to be played
+//! with both colours.
 
 use engine::chess::epd;
 use engine::chess::game::{Game, GameError};
-use engine::errors::{FileError, wraps};
-use engine::files::read_whole_text;
+use engine::errors::{FileError, quote, wraps};
+use engine::pgn::text::read_decoded;
+use engine::pgn::{Entry, PgnGame, read_games};
 use nn::rng::Rng;
 use shakmaty::{Chess, Position};
 use std::fmt;
@@ -13,7 +15,7 @@ use std::path::Path;
 #[derive(Clone, Debug)]
 pub struct Opening {
     pub position: Chess,
-    /// Line number in the file, from 1; 0 for the standard initial position.
+    /// Line of an EPD file or game of a PGN file, from 1; 0 for the standard initial position.
     pub line: usize,
 }
 
@@ -32,7 +34,8 @@ impl Opening {
 
     #[must_use]
     pub fn is_initial(&self) -> bool {
-        self.position == Chess::default()
+        // Equal positions may differ in their counters.
+        self.fen() == epd::fen(&Chess::default())
     }
 
     #[must_use]
@@ -41,31 +44,38 @@ impl Opening {
     }
 }
 
-/// An invalid line.
+/// An invalid opening.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvalidOpening {
-    /// Line number, from 1.
-    pub line: usize,
+    /// What is counted: lines of EPD, games of PGN.
+    pub unit: &'static str,
+    /// Its number, from 1.
+    pub number: usize,
     pub why: OpeningError,
 }
 
-/// Error of a line.
+/// Error of an opening.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OpeningError {
     /// Fewer than four fields.
-    NoPosition,
+    NoPosition(String),
     /// Invalid position.
     Game(GameError),
+    /// A game that cannot be read to its end.
+    Pgn(String),
     /// The game is already over.
-    Over,
+    Over(String),
 }
 
 impl fmt::Display for OpeningError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            OpeningError::NoPosition => f.write_str("a position has four fields"),
+            OpeningError::NoPosition(text) => {
+                write!(f, "{} does not begin with the four fields of a position", quote(text))
+            }
             OpeningError::Game(why) => why.fmt(f),
-            OpeningError::Over => f.write_str("the game is over"),
+            OpeningError::Pgn(why) => f.write_str(why),
+            OpeningError::Over(fen) => write!(f, "the game is over in `{fen}`"),
         }
     }
 }
@@ -74,7 +84,7 @@ impl std::error::Error for OpeningError {}
 
 impl fmt::Display for InvalidOpening {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {} is no opening: {}", self.line, self.why)
+        write!(f, "{} {} is no opening: {}", self.unit, self.number, self.why)
     }
 }
 
@@ -102,33 +112,81 @@ impl std::error::Error for OpeningsError {}
 
 wraps! { OpeningsError: File(FileError), Line(FileError<InvalidOpening>) }
 
-/// Reads a file with [`read`].
+/// Reads a file with [`read`], or with [`read_pgn`] if it looks like PGN. It may be compressed, and in UTF-8, UTF-16 or
+/// Latin-1.
 ///
 /// # Errors
-/// The file cannot be read, or a line is invalid.
+/// The file cannot be read, or an opening is invalid.
 pub fn open(path: &Path, chess960: bool) -> Result<Vec<Opening>, OpeningsError> {
-    let text = read_whole_text(path)?;
-    Ok(read(&text, chess960).map_err(FileError::of(path))?)
+    let text = read_decoded(path)?;
+    let openings = match is_pgn(&text) {
+        true => read_pgn(&text, chess960),
+        false => read(&text, chess960),
+    };
+    Ok(openings.map_err(FileError::of(path))?)
 }
 
-/// Parses EPD (four fields, operations ignored) or FEN (six), one per line; blank lines and lines with `#` are
-/// skipped. Chess960 is detected by castling rights, or forced by `chess960`.
+/// Tags or moves at the beginning, where EPD has the ranks of a board.
+fn is_pgn(text: &str) -> bool {
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines
+        .filter(|line| !line.starts_with(['#', '%', ';']))
+        .flat_map(str::split_whitespace)
+        .next();
+    first.is_some_and(|word| word.starts_with(['[', '{']) || word.starts_with("1."))
+}
+
+/// Parses EPD (four fields, of the operations only the counters `hmvc` and `fmvn`) or FEN (six), one per line; blank lines and
+/// lines with `#` are skipped. Chess960 is detected by castling rights, or forced by `chess960`.
 ///
 /// # Errors
 /// An illegal position, or a finished game.
 pub fn read(text: &str, chess960: bool) -> Result<Vec<Opening>, InvalidOpening> {
     let mut openings = Vec::new();
     for (line, content) in epd::lines(text) {
-        let refused = |why| InvalidOpening { line, why };
-        let record = epd::split(content).ok_or(refused(OpeningError::NoPosition))?;
-        let game = Game::from_fen(&record.fen, chess960)
-            .map_err(|why| refused(OpeningError::Game(why)))?;
-        if game.position().is_game_over() {
-            return Err(refused(OpeningError::Over));
-        }
-        openings.push(Opening { position: game.position().clone(), line });
+        let refused = |why| InvalidOpening { unit: "line", number: line, why };
+        let record = epd::split(content)
+            .ok_or_else(|| refused(OpeningError::NoPosition(content.to_owned())))?;
+        openings.push(opening(&record.fen, line, chess960).map_err(refused)?);
     }
     Ok(openings)
+}
+
+/// The positions after the last moves of the games of a PGN text. Comments and variations are ignored.
+///
+/// # Errors
+/// A game whose moves cannot all be read, or that is over.
+pub fn read_pgn(text: &str, chess960: bool) -> Result<Vec<Opening>, InvalidOpening> {
+    let of_entry = |entry: Entry| {
+        let (number, last) = match entry {
+            Entry::Game(game) => (game.number, last_fen(&game)),
+            Entry::Unreadable { number, why, .. } => (number, Err(why.to_string())),
+        };
+        let refused = |why| InvalidOpening { unit: "game", number, why };
+        let (fen, own) = last.map_err(|why| refused(OpeningError::Pgn(why)))?;
+        opening(&fen, number, chess960 || own).map_err(refused)
+    };
+    read_games(text, 1).into_iter().map(of_entry).collect()
+}
+
+/// The position after the last move, and whether the game is Chess960.
+fn last_fen(game: &PgnGame) -> Result<(String, bool), String> {
+    match &game.cut {
+        Some(cut) => Err(cut.clone()),
+        None => {
+            let positions = game.positions();
+            let last = positions.last().unwrap_or(&game.start);
+            Ok((last.fen(), game.start.mode().is_chess960()))
+        }
+    }
+}
+
+fn opening(fen: &str, line: usize, chess960: bool) -> Result<Opening, OpeningError> {
+    let game = Game::from_fen(fen, chess960).map_err(OpeningError::Game)?;
+    if game.position().is_game_over() {
+        return Err(OpeningError::Over(fen.to_owned()));
+    }
+    Ok(Opening { position: game.position().clone(), line })
 }
 
 /// Shuffles the openings by the seed; without one they stay in file order.
@@ -168,10 +226,73 @@ mod tests {
 
     #[test]
     fn nonsense_and_finished_games_are_refused_with_their_line() {
-        assert_eq!(read("\nhello", false).unwrap_err().line, 2);
+        let fault = |text: &str| read(text, false).unwrap_err().to_string();
+        assert!(fault("\nhello").starts_with("line 2 is no opening: `hello` does not begin"));
         let mated = "rnb1kbnr/pppp1ppp/8/4p3/6Pq/5P2/PPPPP2P/RNBQKBNR w KQkq - 1 3";
-        assert_eq!(read(mated, false).unwrap_err().why, OpeningError::Over);
-        assert_eq!(read("8/8/8/8/8/8/8/8 w - - 0 1", false).unwrap_err().line, 1);
+        assert!(fault(mated).contains("the game is over in `rnb1kbnr"));
+        assert!(fault("8/8/8/8/8/8/8/8 w - - 0 1").starts_with("line 1 is"));
+        assert!(fault("4k3/8/8/8/8/8/8/R3K3 w Q - hmvc two;").contains("two"));
+    }
+
+    #[test]
+    fn counters_of_an_epd_are_kept() {
+        let text = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - hmvc 2; fmvn 4;";
+        let opening = read(text, false).unwrap().remove(0);
+        assert!(opening.fen().ends_with(" 2 4") && !opening.is_initial(), "{}", opening.fen());
+        assert!(Opening::default().is_initial());
+    }
+
+    const PGN: &str = "[Event \"Book\"]\n[ECO \"B20\"]\n\n1. e4 c5 {Sicilian} (1... e5) 2. Nf3 *\n\n\
+                       [Variant \"Chess960\"]\n[FEN \"nbbrkrqn/pppppppp/8/8/8/8/PPPPPPPP/NBBRKRQN w KQkq - 0 1\"]\n\n\
+                       1. f3 *\n\n[Event \"c\"]\n\n1.d2-d4 Nf6 1/2-1/2\n";
+
+    #[test]
+    fn the_games_of_a_pgn_book_are_played_to_their_last_move() {
+        assert!(is_pgn(PGN) && is_pgn("\n% a\n1. e4 e5 *") && is_pgn("{book} 1. e4 *"));
+        assert!(!is_pgn("# x\n4k3/8/8/8/8/8/8/R3K3 w Q - 0 1") && !is_pgn(""));
+        let openings = read_pgn(PGN, false).unwrap();
+        assert_eq!(openings.iter().map(|opening| opening.line).collect::<Vec<_>>(), [1, 2, 3]);
+        assert_eq!(
+            openings[0].fen(),
+            "rnbqkbnr/pp1ppppp/8/2p5/4P3/5N2/PPPP1PPP/RNBQKB1R b KQkq - 1 2"
+        );
+        assert_eq!(
+            openings.iter().map(Opening::chess960).collect::<Vec<_>>(),
+            [false, true, false]
+        );
+        assert!(read_pgn(PGN, true).unwrap().iter().all(Opening::chess960));
+    }
+
+    #[test]
+    fn a_game_that_is_no_opening_is_named_with_its_line_and_move() {
+        let fault = |text: &str| read_pgn(text, false).unwrap_err().to_string();
+        let cut = fault("1. e4 *\n\n[Event \"b\"]\n\n1. d4 d5\n2. Nxx5 *\n");
+        assert_eq!(
+            cut,
+            "game 2 is no opening: line 6: the game is cut at 2. Nxx5, which is no move"
+        );
+        assert!(
+            fault("1. f3 e5 2. g4 Qh4# 0-1").contains("game 1 is no opening: the game is over")
+        );
+        assert!(fault("[Variant \"Atomic\"]\n\n1. e4 *").contains("`Atomic`"));
+        // What is not of the game's own moves does not matter.
+        assert_eq!(read_pgn("1. e4 (1. Nx9) e5 $999 *", false).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn a_book_may_be_compressed_and_in_any_encoding() {
+        let folder = std::env::temp_dir().join(format!("mavka-openings-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("book.pgn.zst");
+        std::fs::write(&path, zstd::encode_all(PGN.as_bytes(), 1).unwrap()).unwrap();
+        assert_eq!(open(&path, false).unwrap().len(), 3);
+        let path = folder.join("book.epd");
+        std::fs::write(&path, b"\xef\xbb\xbf4k3/8/8/8/8/8/8/R3K3 w Q - id \"\xf6\";\n").unwrap();
+        assert_eq!(open(&path, false).unwrap().len(), 1);
+        std::fs::write(&path, "4k3/8/8/8/8/8/8/R3K3 w Q -\nx\n").unwrap();
+        let why = open(&path, false).unwrap_err().to_string();
+        assert!(why.contains("book.epd: line 2 is no opening: `x`"), "{why}");
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

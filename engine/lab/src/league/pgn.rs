@@ -239,6 +239,15 @@ mod tests {
     }
 
     #[test]
+    fn counters_of_an_opening_stand_in_its_fen() {
+        let epd = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - hmvc 2; fmvn 4;";
+        let opening = openings::read(epd, false).unwrap().remove(0);
+        let (played, _) = played(&opening, "e2e4 e7e5");
+        let text = pgn(&opening, &played);
+        assert!(text.contains("KQkq - 2 4\"]") && text.contains("\n4. e4 {"), "{text}");
+    }
+
+    #[test]
     fn no_value_ends_its_tag() {
         for (value, written) in [
             ("a\n[b]", "a [b]"),

@@ -21,7 +21,8 @@ pub struct Timeouts {
 impl Default for Timeouts {
     fn default() -> Timeouts {
         Timeouts {
-            start: Duration::from_secs(20),
+            // With the two seconds that a silent process has to quit, the fault is known within 20 s.
+            start: Duration::from_secs(15),
             ready: Duration::from_secs(120),
             think: Duration::from_secs(600),
             grace: Duration::from_secs(5),
@@ -31,6 +32,9 @@ impl Default for Timeouts {
 
 /// Option with the seed of an engine's random choices.
 const SEED: &str = "Seed";
+
+/// Option that adds win, draw and loss probabilities to `info`.
+const SHOW_WDL: &str = "UCI_ShowWDL";
 
 /// Prefix of the answer to `eval`.
 const EVALUATION: &str = "Final evaluation";
@@ -90,11 +94,26 @@ pub struct Player<T: Transport> {
 }
 
 impl<T: Transport> Player<T> {
-    /// Performs the handshake and sets options in order.
+    /// Performs the handshake, sets options in order, and waits until the engine is ready.
     ///
     /// # Errors
     /// No answer, or an option is not declared.
     pub fn greet(
+        transport: T,
+        options: &[(String, String)],
+        timeouts: Timeouts,
+    ) -> Result<Player<T>, Fault> {
+        let mut player = Player::introduce(transport, options, timeouts)?;
+        player.ready()?;
+        Ok(player)
+    }
+
+    /// The same without waiting until it is ready, for which an engine may load a large network: a trial of the command
+    /// line and the options.
+    ///
+    /// # Errors
+    /// As [`Player::greet`].
+    pub fn introduce(
         transport: T,
         options: &[(String, String)],
         timeouts: Timeouts,
@@ -113,7 +132,6 @@ impl<T: Transport> Player<T> {
         for (name, value) in options {
             player.set_option(name, value)?;
         }
-        player.ready()?;
         Ok(player)
     }
 
@@ -173,6 +191,17 @@ impl<T: Transport> Player<T> {
         }
         // 31 bits fit a spin option; never 0, which requests a random seed.
         self.set_option(SEED, &((seed & 0x7fff_ffff).max(1)).to_string())
+    }
+
+    /// Asks for win, draw and loss probabilities, if the engine has them.
+    ///
+    /// # Errors
+    /// The engine is lost.
+    pub fn show_wdl(&mut self) -> Result<(), Fault> {
+        if self.options.iter().any(|name| name.eq_ignore_ascii_case(SHOW_WDL)) {
+            self.set_option(SHOW_WDL, "true")?;
+        }
+        Ok(())
     }
 
     /// Searches a position. Blocks until the answer, or until `time` and the grace period are over; an answer in the
@@ -332,6 +361,7 @@ impl SearchAnswer {
 #[cfg(test)]
 mod tests {
     use super::super::fake::{Fake, nothing};
+    use super::super::transport::QUIT_TIMEOUT;
     use super::*;
 
     fn ms(ms: u64) -> Duration {
@@ -389,6 +419,9 @@ mod tests {
     fn silence_after_uci_is_a_stall_and_eof_a_crash() {
         let mute = Player::greet(Fake::new(nothing), &[], Timeouts::default());
         assert_eq!(mute.err(), Some(Fault::Stalled("uci")));
+        // A silent process is killed when it has not quit, either.
+        let named = Timeouts::default().start + QUIT_TIMEOUT;
+        assert!(named < Duration::from_secs(20), "a mute engine is named within 20 s");
         let mut dead = Fake::new(nothing);
         dead.close();
         assert!(matches!(

@@ -7,6 +7,7 @@ use super::pairing::meetings;
 use super::ratings::rate;
 use super::tally::Record;
 use engine::files::csv_field;
+use engine::markup::counted;
 use std::fmt::Write as _;
 
 /// A row of the table.
@@ -150,8 +151,10 @@ impl Standings {
         let name = |row: &Row| league.agents[row.agent].name.as_str();
         let width = self.rows.iter().map(|row| name(row).chars().count()).max().unwrap_or(0).max(5);
         let mut out = format!(
-            "{}: {games} of {} games\n  #  {:<width$}     Elo      ±  external     ±  games  score  draws    LOS     ms/move  nodes/move  faults\n",
-            league.name, league.games, "agent"
+            "{}: {games} of {}\n  #  {:<width$}     Elo      ±  external     ±  games  score  draws    LOS     ms/move  nodes/move  faults\n",
+            league.name,
+            counted(league.games, "game"),
+            "agent"
         );
         for (place, row) in self.rows.iter().enumerate() {
             let percent = |share: f64| format!("{:.1}%", 100.0 * share);
@@ -161,7 +164,7 @@ impl Standings {
             let share = row.results[1] as f64 / row.games().max(1) as f64;
             let _ = writeln!(
                 out,
-                "{:>3}  {:<width$}  {:>6.0}  {:>5.0}  {:>8}  {:>4}  {:>5}  {:>5}  {:>5}  {:>5}  {:>10.1}  {:>10}  {:>6}",
+                "{:>3}  {:<width$}  {:>6.0}  {:>5.0}  {:>8}  {:>4}  {:>5}  {:>5}  {:>5}  {:>5}  {:>10.1}  {:>10}  {}",
                 place + 1,
                 name(row),
                 row.elo,

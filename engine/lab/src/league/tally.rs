@@ -3,9 +3,10 @@
 use super::elo::{Judgement, Pentanomial, judge};
 use super::rules::{Ending, Played, Seat, Warning, Warnings};
 use super::sprt::normalised_elo;
+use engine::errors::shorten;
+use engine::markup::counted;
 use shakmaty::Color;
 use std::collections::{BTreeMap, HashMap};
-use std::fmt::{self, Write};
 use std::time::Duration;
 
 /// Totals of one player.
@@ -108,73 +109,78 @@ impl Tally {
         judge(self.wins, self.draws, self.losses, &self.pairs)
     }
 
-    /// Table for the end of a match.
-    ///
-    /// # Errors
-    /// Never, as writing to a string does not fail.
-    pub fn table(&self, first: &str, second: &str) -> Result<String, fmt::Error> {
-        let mut out = String::new();
+    /// Table for the end of a match: the result, then a column for each player.
+    #[must_use]
+    pub fn table(&self, first: &str, second: &str) -> String {
         let games = self.games();
-        writeln!(out, "{first} against {second}: {games} games")?;
+        let mut out = format!("{first} against {second}: {}\n", counted(games as usize, "game"));
+        let mut row = |name: &str, value: String| out += &format!("  {name:<24}{value}\n");
         if let Some(judged) = self.judgement() {
             let points = self.wins as f64 + self.draws as f64 / 2.0;
             let share = |count: u64| 100.0 * count as f64 / games as f64;
             let normalised = normalised_elo(&self.pairs)
                 .map_or_else(|| "-".to_owned(), |(elo, error)| format!("{elo:+.1} ± {error:.1}"));
-            let lines = [
-                ("score", format!("{points} / {games} ({:.1} %)", 100.0 * judged.score)),
-                ("Elo", format!("{judged} (95 %)")),
-                ("normalised Elo", normalised),
-                ("LOS", format!("{:.1} %", 100.0 * judged.los)),
-                ("won drawn lost", format!("{} {} {}", self.wins, self.draws, self.losses)),
-                ("draws", format!("{:.1} %", share(self.draws))),
-                ("pairs 0 ½ 1 1½ 2", self.pairs.map(|count| count.to_string()).join(" ")),
-                ("white black", format!("{} {}", self.white_wins, self.black_wins)),
-                ("adjudicated", self.adjudicated.to_string()),
-            ];
-            for (name, value) in lines {
-                writeln!(out, "  {name:<18}{value}")?;
-            }
+            let on_time = |record: &Record| match record.time_losses {
+                0 => String::new(),
+                count => format!(" ({count} on time)"),
+            };
+            let (won, lost) = (on_time(&self.second), on_time(&self.first));
+            row("score", format!("{points} / {games} ({:.1} %)", 100.0 * judged.score));
+            row(
+                "won, drawn, lost",
+                format!("{}{won}, {}, {}{lost}", self.wins, self.draws, self.losses),
+            );
+            row("Elo", format!("{judged} (95 %)"));
+            row("normalised Elo", normalised);
+            row("LOS", format!("{:.1} %", 100.0 * judged.los));
+            row("draws", format!("{:.1} %", share(self.draws)));
+            row("pairs of 0 ½ 1 1½ 2", self.pairs.map(|count| count.to_string()).join(" "));
+            row("won by White, by Black", format!("{}, {}", self.white_wins, self.black_wins));
+            row("adjudicated", self.adjudicated.to_string());
         }
-        let width = first.chars().count().max(second.chars().count()).max(8);
-        writeln!(
-            out,
-            "  {:<width$}  {:>7}  {:>4}  {:>5}  {:>5}  {:>8}  {:>8}  {:>8}  {:>8}",
-            "player",
-            "illegal",
-            "time",
-            "crash",
-            "stall",
-            "warnings",
-            "ms/move",
-            "max ms",
-            "nodes/mv"
-        )?;
-        for (name, record) in [(first, &self.first), (second, &self.second)] {
-            let moves = record.moves.max(1);
-            writeln!(
-                out,
-                "  {name:<width$}  {:>7}  {:>4}  {:>5}  {:>5}  {:>8}  {:>8.1}  {:>8}  {:>8}",
-                record.illegal_moves,
-                record.time_losses,
-                record.crashes,
-                record.stalls,
-                record.warnings.iter().sum::<u64>(),
-                record.time.as_secs_f64() * 1000.0 / moves as f64,
-                record.slowest.as_millis(),
-                record.nodes / moves,
-            )?;
+        out + &self.players(first, second)
+    }
+
+    /// What each player did, a column for each.
+    fn players(&self, first: &str, second: &str) -> String {
+        let names = [first, second].map(|name| shorten(name, MAX_NAME).into_owned());
+        let widths = names.each_ref().map(|name| name.chars().count().max(8));
+        let records = [&self.first, &self.second];
+        let mut out = String::new();
+        let mut row = |title: &str, [one, two]: [String; 2]| {
+            let [first, second] = widths;
+            out += &format!("  {title:<24}{one:>first$}   {two:>second$}\n");
+        };
+        row("", names);
+        let counts: [(&str, fn(&Record) -> u64); 7] = [
+            ("lost on time", |record| record.time_losses),
+            ("illegal moves", |record| record.illegal_moves),
+            ("crashes", |record| record.crashes),
+            ("no answer", |record| record.stalls),
+            ("protocol warnings", |record| record.warnings.iter().sum()),
+            ("longest move, ms", |record| record.slowest.as_millis() as u64),
+            ("nodes a move", |record| record.nodes / record.moves.max(1)),
+        ];
+        for (title, count) in counts {
+            row(title, records.map(|record| count(record).to_string()));
         }
+        row(
+            "ms a move",
+            records.map(|record| format!("{:.1}", 1000.0 * record.pace().unwrap_or(0.0))),
+        );
         for (name, record) in [(first, &self.first), (second, &self.second)] {
             for (warning, count) in Warning::ALL.iter().zip(record.warnings) {
                 if count > 0 {
-                    writeln!(out, "  warning: {name}: {count} {warning}")?;
+                    out += &format!("  warning: {name}: {count} {warning}\n");
                 }
             }
         }
-        Ok(out)
+        out
     }
 }
+
+/// Longest name at the head of a column, in characters.
+const MAX_NAME: usize = 28;
 
 impl Record {
     /// Adds totals of other games.
@@ -198,10 +204,18 @@ impl Record {
         (self.moves > 0).then(|| self.time.as_secs_f64() / self.moves as f64)
     }
 
-    /// Games lost by faults.
+    /// Games lost by faults, by kind: `2 on time, 1 crash`; `-` without any.
     #[must_use]
-    pub fn faults(&self) -> u64 {
-        self.illegal_moves + self.time_losses + self.crashes + self.stalls
+    pub fn faults(&self) -> String {
+        let kinds = [
+            (self.time_losses, "on time"),
+            (self.illegal_moves, "illegal"),
+            (self.crashes, "crashed"),
+            (self.stalls, "no answer"),
+        ];
+        let found = kinds.iter().filter(|(count, _)| *count > 0);
+        let found: Vec<String> = found.map(|(count, kind)| format!("{count} {kind}")).collect();
+        if found.is_empty() { "-".to_owned() } else { found.join(", ") }
     }
 
     fn book(&mut self, played: &Played, color: Color) {
@@ -270,10 +284,33 @@ mod tests {
         let mut tally = Tally::default();
         tally.book(0, Seat::First, &mate(Color::White));
         tally.book(0, Seat::Second, &game(None, Ending::Stalemate));
-        let table = tally.table("new", "old").unwrap();
+        let table = tally.table("new", "old");
         assert!(table.contains("new against old: 2 games"), "{table}");
         assert!(table.contains("1.5 / 2 (75.0 %)"), "{table}");
         assert!(table.contains("+190.8"), "{table}");
-        assert!(Tally::default().table("new", "old").unwrap().contains("0 games"));
+        assert!(Tally::default().table("new", "old").contains("0 games"));
+    }
+
+    #[test]
+    fn losses_on_time_are_marked() {
+        let mut tally = Tally::default();
+        tally.book(0, Seat::First, &game(Some(Color::White), Ending::TimeLoss(Color::Black)));
+        tally.book(0, Seat::Second, &game(Some(Color::White), Ending::TimeLoss(Color::Black)));
+        tally.book(1, Seat::First, &mate(Color::White));
+        let long = "an engine with a name that is longer than a column";
+        let table = tally.table("new", long);
+        assert!(
+            table.contains("won, drawn, lost        2 (1 on time), 0, 1 (1 on time)"),
+            "{table}"
+        );
+        let rows: Vec<&str> = table.lines().filter(|row| row.contains("  lost on time")).collect();
+        assert_eq!(
+            rows[0].split_whitespace().collect::<Vec<_>>(),
+            ["lost", "on", "time", "1", "1"]
+        );
+        assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
+        let record = Record { time_losses: 2, crashes: 1, ..Record::default() };
+        assert_eq!(record.faults(), "2 on time, 1 crashed");
+        assert_eq!(Record::default().faults(), "-");
     }
 }

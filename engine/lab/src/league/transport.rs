@@ -45,7 +45,7 @@ pub trait Transport: Send {
 /// Number of lines of standard error in the exit report.
 const MAX_STDERR_LINES: usize = 5;
 /// Time to exit after `quit` before the process is killed.
-const QUIT_TIMEOUT: Duration = Duration::from_secs(2);
+pub(super) const QUIT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// An engine as a child process.
 pub struct Process {

@@ -1,5 +1,6 @@
 //! A picture of curves over a common axis, as SVG: what the benchmarks have to show.
 
+use super::labels::ticks;
 use crate::plots::PlotError;
 use crate::plots::svg;
 use plotters::prelude::*;
@@ -43,6 +44,8 @@ impl Picture {
             chart
                 .configure_mesh()
                 .light_line_style(TRANSPARENT)
+                .x_label_formatter(&|x| ticks(*x, right))
+                .y_label_formatter(&|y| ticks(*y, top))
                 .x_desc(&self.x)
                 .y_desc(&self.y)
                 .draw()?;

@@ -1,5 +1,6 @@
 //! Draws the losses of a run over its examples, as SVG.
 
+use super::labels::ticks;
 use crate::plots::svg;
 use crate::plots::{FiguresError, PlotError};
 use engine::errors::FileError;
@@ -34,7 +35,7 @@ pub fn draw(csv: &Path, picture: &Path) -> Result<(), PlotError> {
             .configure_mesh()
             .light_line_style(TRANSPARENT)
             .x_desc("million examples")
-            .x_label_formatter(&|examples| format!("{:.1}", examples / 1e6))
+            .x_label_formatter(&|examples| ticks(examples / 1e6, last / 1e6))
             .y_desc("loss / last loss")
             .draw()?;
         for (number, (name, points)) in curves.into_iter().enumerate() {

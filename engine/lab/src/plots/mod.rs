@@ -3,6 +3,7 @@
 mod bars;
 mod chart;
 mod error;
+pub(crate) mod labels;
 pub(crate) mod loss_curve;
 pub(crate) mod svg;
 

@@ -13,7 +13,7 @@ use crate::data::{DataError, Example, KeySet, MixConfig, MixSource, exclude_from
 use crossbeam::channel::Receiver;
 use nn::checkpoint::Network;
 use nn::device::guarded;
-use nn::files::{try_lock, write_whole};
+use nn::files::{check_ordinary, make_folder, try_lock, write_whole};
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -41,8 +41,7 @@ pub fn run(
     watcher: &mut dyn Watcher,
 ) -> Result<Network, TrainError> {
     config.check()?;
-    std::fs::create_dir_all(&session.folder)
-        .map_err(|error| TrainError::Io(session.folder.clone(), error))?;
+    make_folder(&session.folder).map_err(|error| TrainError::Io(session.folder.clone(), error))?;
     let _held = hold(&session.folder)?;
     let excluded = exclude_from_files(&config.exclude)?;
     let state = TrainingState::load_or_new(config, &excluded, &session.folder)?;
@@ -118,6 +117,8 @@ impl Training<'_> {
 /// Locks the folder while the returned file lives: two runs would overwrite each other's state.
 fn hold(folder: &Path) -> Result<File, TrainError> {
     let path = folder.join("lock");
+    // Opening a FIFO would wait for its reader.
+    check_ordinary(&path).map_err(|error| TrainError::Io(path.clone(), error))?;
     let file = OpenOptions::new().create(true).append(true).open(&path);
     let file = file.map_err(|error| TrainError::Io(path, error))?;
     if !try_lock(&file, folder) {

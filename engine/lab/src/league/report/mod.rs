@@ -11,7 +11,7 @@ use super::pgn::{self, Tags};
 use super::standings::{Row, Standings};
 use chart::{Chart, Line, Point};
 use engine::markup::board::{BOARD_STYLE, pieces};
-use engine::markup::{PAGE_STYLE, escape};
+use engine::markup::{PAGE_STYLE, counted, escape};
 use std::fmt::{self, Write as _};
 
 /// The page. `about` names program and date.
@@ -22,11 +22,11 @@ pub fn page(league: &League, book: &Book, standings: &Standings, about: &str) ->
         "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>\n\
          <meta name='viewport' content='width=device-width, initial-scale=1'>\n\
          <title>{name}</title>\n<style>\n{PAGE_STYLE}{BOARD_STYLE}{}</style></head><body>\n{}\
-         <h1>{name}</h1>\n<p class='soft'>{} games of {}. {}</p>\n",
+         <h1>{name}</h1>\n<p class='soft'>{} of {}. {}</p>\n",
         include_str!("page.css"),
         pieces(),
         book.games().len(),
-        league.games,
+        counted(league.games, "game"),
         escape(about)
     );
     ratings(&mut out, league, standings);
@@ -76,7 +76,7 @@ fn ratings(out: &mut String, league: &League, standings: &Standings) {
         *out += "<th>External</th>";
     }
     *out += "<th class='wide'></th><th>Games</th><th>Score</th><th title='Likelihood that it is stronger than the next'>LOS</th>\
-             <th>ms a move</th><th>Nodes</th><th>Faults</th></tr>\n";
+             <th>ms a move</th><th>Nodes</th><th title='Games lost by a fault'>Faults</th></tr>\n";
     let shared = shared_options(league);
     for (number, row) in standings.rows.iter().enumerate() {
         let agent = &league.agents[row.agent];

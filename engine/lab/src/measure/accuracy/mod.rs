@@ -6,7 +6,7 @@ mod plot;
 mod puzzles;
 mod table;
 
-use super::puzzles::open::open;
+use super::puzzles::open::open_with_moves;
 use crate::measure::MeasureError;
 use crate::measure::puzzles::score::Comparison;
 use engine::errors::FileError;
@@ -142,7 +142,9 @@ fn work(args: &Accuracy, say: &mut dyn FnMut(String)) -> Result<(), MeasureError
         }
     }
     let chosen = match &args.puzzles {
-        Some(file) if !bench.ended() => args.reading(&csv, || open(file, args.puzzle_limit))?,
+        Some(file) if !bench.ended() => {
+            args.reading(&csv, || open_with_moves(file, args.puzzle_limit))?
+        }
         _ => Vec::new(),
     };
     let mut rules = Table { title: "rules".to_owned(), columns: Vec::new() };

@@ -91,7 +91,7 @@ pub(super) fn examples(puzzles: &[Puzzle]) -> [Vec<Example>; 2] {
             // Several solutions: no best move is labelled.
             Task::Best { best, .. } => best.first().filter(|_| best.len() == 1),
             Task::Graded(grades) => grades.first().map(|(action, _)| action),
-            Task::Mate(_) => None,
+            Task::Mate(_) | Task::Value(_) => None,
         };
         let best = best.and_then(|action| action.to_move(position));
         sets[0].push(unlabelled(position, best));

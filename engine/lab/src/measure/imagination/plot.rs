@@ -2,6 +2,7 @@
 
 use super::counts::{Counts, Depth, Share};
 use crate::plots::PlotError;
+use crate::plots::labels::{percent, ticks};
 use crate::plots::svg::{self, Canvas, DrawError};
 use plotters::prelude::*;
 use std::path::Path;
@@ -63,18 +64,22 @@ fn panel(
 ) -> Result<(), DrawError> {
     let points = lines.iter().flatten();
     let lowest = points.map(|(_, share)| *share).fold(1.0, f64::min);
+    let bottom = lowest - 0.05 * (1.01 - lowest);
     let mut chart = ChartBuilder::on(area)
         .caption(title, ("sans-serif", 18))
         .margin(15)
         .x_label_area_size(40)
         .y_label_area_size(60)
-        .build_cartesian_2d(0.5..deepest + 0.5, lowest - 0.05 * (1.01 - lowest)..1.0)?;
+        .build_cartesian_2d(0.5..deepest + 0.5, bottom..1.0)?;
+    // A short axis has ticks between the plies.
+    let whole =
+        |ply: f64| if ply.fract().abs() < 1e-6 { ticks(ply, deepest) } else { String::new() };
     chart
         .configure_mesh()
         .max_light_lines(1)
         .x_desc("imagined plies")
-        .x_label_formatter(&|ply| format!("{ply:.0}"))
-        .y_label_formatter(&|share| format!("{:.1} %", 100.0 * share))
+        .x_label_formatter(&|ply| whole(*ply))
+        .y_label_formatter(&|share| percent(*share, 1.0 - bottom))
         .draw()?;
     for (number, points) in lines.iter().enumerate() {
         let line = style(number);

@@ -1,14 +1,17 @@
-//! Puzzles: rated ones with a solution line, and test suites with best moves. A [`Solver`] is anything that chooses
-//! moves.
+//! Puzzles: rated ones with a solution line, and test suites with best moves or true results. A [`Solver`] is anything that
+//! chooses moves.
 //!
-//! [`mod@read`] parses files, [`solve`] runs solvers in parallel, [`score`] counts, [`plot`] draws accuracy against
-//! rating.
+//! [`mod@read`] parses files: a [`table`] of rated lines, or a [`suite`] in EPD. [`solve`] runs solvers in parallel, [`score`]
+//! counts, [`plot`] draws accuracy against rating.
 
+pub mod error;
 pub mod open;
 pub mod plot;
 pub mod read;
 pub mod score;
 pub mod solve;
+pub mod suite;
+pub mod table;
 pub mod uci_solver;
 
 use engine::chess::action::Action;
@@ -40,7 +43,12 @@ pub enum Task {
     Graded(Vec<(Action, f32)>),
     /// A mate to announce: minimal number of moves, negative if the solver is mated.
     Mate(i32),
+    /// True result for the side to move: 1, 0.5 or 0.
+    Value(f32),
 }
+
+/// A value is right within this distance of the true result, and wins the point within the second (paper 003, section 4).
+pub const VALUE_MARGINS: [f32; 2] = [0.25, 0.1];
 
 /// Result of an attempt.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,7 +57,7 @@ pub struct Attempt {
     pub first: bool,
     /// All moves were correct.
     pub solved: bool,
-    /// Share of the points; 1 or 0 without grades. For a mate, 1 if it is the shortest.
+    /// Share of the points; 1 or 0 without grades. For a mate, 1 if it is the shortest; for a value, 1 if it is close.
     pub points: f32,
     /// The solver's moves up to the first wrong one.
     pub played: Vec<Action>,
@@ -72,6 +80,14 @@ pub trait Solver {
     /// # Errors
     /// As `choose`.
     fn announce(&mut self, game: &Game, _moves: u32) -> Result<(Action, Option<i32>), Self::Error> {
+        Ok((self.choose(game)?, None))
+    }
+
+    /// The move, and the expected score of the side to move, in [0, 1]. None by default: only the move is known.
+    ///
+    /// # Errors
+    /// As `choose`.
+    fn evaluate(&mut self, game: &Game) -> Result<(Action, Option<f32>), Self::Error> {
         Ok((self.choose(game)?, None))
     }
 
@@ -118,6 +134,12 @@ pub fn attempt<S: Solver>(puzzle: &Puzzle, solver: &mut S) -> Result<Attempt, S:
                 .is_some_and(|mate| mate.signum() == moves.signum() && mate.abs() >= moves.abs());
             let shortest = announced == Some(moves);
             Ok(Attempt::at_once(action, solved, f32::from(u8::from(shortest))))
+        }
+        &Task::Value(truth) => {
+            let (action, value) = solver.evaluate(&puzzle.game)?;
+            let [right, close] = VALUE_MARGINS
+                .map(|margin| value.is_some_and(|value| (value - truth).abs() < margin));
+            Ok(Attempt::at_once(action, right, f32::from(u8::from(close))))
         }
     }
 }
@@ -229,6 +251,36 @@ mod tests {
             let puzzle = Puzzle { task: Task::Mate(known), ..puzzle(TWO_ROOKS, "a2a7") };
             let attempt = attempt(&puzzle, &mut Announcer(announced)).unwrap();
             assert_eq!((attempt.solved, attempt.points), (solved, points), "{announced:?}");
+        }
+    }
+
+    #[test]
+    fn a_value_is_right_near_the_true_result() {
+        struct Judge(Option<f32>);
+
+        impl Solver for Judge {
+            type Error = Infallible;
+
+            fn choose(&mut self, game: &Game) -> Result<Action, Infallible> {
+                Ok(game.legal_actions()[0])
+            }
+
+            fn evaluate(&mut self, game: &Game) -> Result<(Action, Option<f32>), Infallible> {
+                Ok((self.choose(game)?, self.0))
+            }
+        }
+
+        for (truth, value, solved, points) in [
+            (0.5, Some(0.55), true, 1.0),
+            (0.5, Some(0.7), true, 0.0),
+            (0.5, Some(0.2), false, 0.0),
+            (1.0, Some(0.76), true, 0.0),
+            (0.0, Some(0.01), true, 1.0),
+            (0.0, None, false, 0.0),
+        ] {
+            let puzzle = Puzzle { task: Task::Value(truth), ..puzzle(TWO_ROOKS, "a2a7") };
+            let attempt = attempt(&puzzle, &mut Judge(value)).unwrap();
+            assert_eq!((attempt.solved, attempt.points), (solved, points), "{value:?}");
         }
     }
 

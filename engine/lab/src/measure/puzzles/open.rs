@@ -1,26 +1,88 @@
 //! Puzzles of a file for a measurement.
 
 use super::read::Skipped;
-use super::{Puzzle, read, spread};
+use super::{Puzzle, Task, read, spread};
 use crate::measure::MeasureError;
-use engine::files::read_whole_text;
+use engine::pgn::text::read_decoded;
+use engine::stderr_log::write_stderr;
 use std::path::Path;
 
-/// At most `limit` puzzles of a file, evenly spaced. Reports invalid lines.
+/// At most `limit` puzzles of a file, evenly spaced; the file may be compressed, and in UTF-8, UTF-16 or Latin-1. Reports
+/// invalid lines.
 pub(crate) fn open(file: &Path, limit: Option<usize>) -> Result<Vec<Puzzle>, MeasureError> {
-    let text = read_whole_text(file)?;
-    let mut collection = read(&text);
-    for Skipped { line, why } in collection.skipped.iter().take(5) {
-        eprintln!("{}, line {line}, is no puzzle: {why}", file.display());
+    let mut collection = read(&read_decoded(file)?);
+    let fault = |Skipped { line, why }: &Skipped| {
+        format!("{}, line {line}, is no puzzle: {why}", file.display())
+    };
+    let more =
+        |count: usize| if count > 0 { format!(" (… and {count} more)") } else { String::new() };
+    if collection.puzzles.is_empty() {
+        let others = more(collection.skipped.len().saturating_sub(1));
+        return Err(MeasureError::Refused(match collection.skipped.first() {
+            Some(first) => format!("{}{others}", fault(first)),
+            None => format!("{}: no puzzles", file.display()),
+        }));
     }
+    collection.skipped.iter().take(5).for_each(|skipped| write_stderr(fault(skipped)));
     if collection.skipped.len() > 5 {
-        eprintln!("… and {} more", collection.skipped.len() - 5);
+        write_stderr(format_args!("{}", more(collection.skipped.len() - 5).trim()));
     }
     if let Some(limit) = limit {
         collection.puzzles = spread(collection.puzzles, limit);
     }
-    if collection.puzzles.is_empty() {
-        return Err(MeasureError::Refused(format!("{}: no puzzles", file.display())));
-    }
     Ok(collection.puzzles)
+}
+
+/// The same without puzzles that ask for a value: for solvers that only choose a move.
+pub(crate) fn open_with_moves(
+    file: &Path,
+    limit: Option<usize>,
+) -> Result<Vec<Puzzle>, MeasureError> {
+    let mut puzzles = open(file, None)?;
+    puzzles.retain(|puzzle| !matches!(puzzle.task, Task::Value(_)));
+    if puzzles.is_empty() {
+        let why = "no puzzle asks for a move; `mavka-lab puzzles` judges values";
+        return Err(MeasureError::Refused(format!("{}: {why}", file.display())));
+    }
+    Ok(match limit {
+        Some(limit) => spread(puzzles, limit),
+        None => puzzles,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_file_is_read_in_any_encoding_and_its_faults_are_one_line() {
+        let folder = std::env::temp_dir().join(format!("mavka-puzzles-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let write = |bytes: &[u8]| {
+            let path = folder.join("file");
+            fs::write(&path, bytes).unwrap();
+            open(&path, None)
+        };
+        let csv = "PuzzleId,FEN,Moves\n1,4k3/8/8/8/8/8/8/R3K3 b Q - 0 1,e8e7 a1a7\n";
+        let marked = write(format!("\u{feff}{csv}").as_bytes()).unwrap();
+        assert_eq!((marked.len(), marked[0].id.as_str()), (1, "1"));
+        assert_eq!(marked[0].game.actions().len(), 1, "the opponent has moved");
+        let latin = b"4k3/8/8/8/8/8/8/R3K3 w Q - bm Ra8+; id \"K\xf6nig.1\";\n";
+        assert_eq!(write(latin).unwrap()[0].id, "K\u{f6}nig.1");
+        for (bytes, fault) in [
+            (&b"FEN;Rating\n"[..], "file, line 1, is no puzzle: no column `moves` in `FEN,Rating`"),
+            (b"4k3/8 w bm x\n", "file, line 1, is no puzzle: `4k3/8 w bm x` is not a FEN"),
+            (b"\nx\ny\nz\n", "(… and 2 more)"),
+            (b"# none\n", "file: no puzzles"),
+        ] {
+            let why = write(bytes).unwrap_err().to_string();
+            assert!(why.contains(fault) && why.lines().count() == 1, "{why}");
+        }
+        let value = b"4k3/8/8/8/8/8/8/R3K3 w Q - c0 \"win for the side to move\";\n";
+        assert_eq!(write(value).unwrap().len(), 1);
+        let why = open_with_moves(&folder.join("file"), None).unwrap_err().to_string();
+        assert!(why.contains("no puzzle asks for a move"), "{why}");
+        fs::remove_dir_all(&folder).unwrap();
+    }
 }

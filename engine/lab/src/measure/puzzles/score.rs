@@ -74,7 +74,7 @@ impl Score {
     pub fn add(&mut self, puzzle: &Puzzle, attempt: &Attempt) {
         self.all.add(attempt);
         self.groups.entry(group(puzzle)).or_default().add(attempt);
-        self.graded |= matches!(puzzle.task, Task::Graded(_) | Task::Mate(_));
+        self.graded |= matches!(puzzle.task, Task::Graded(_) | Task::Mate(_) | Task::Value(_));
     }
 }
 

@@ -10,7 +10,7 @@ use engine::errors::wraps;
 use shakmaty::Position;
 use std::fmt;
 use std::time::Duration;
-use uci::{Command, Score, StartPosition};
+use uci::{Command, Info, Score, StartPosition};
 
 /// Timeout of a move; puzzles have no clock.
 const MOVE_TIMEOUT: Duration = Duration::from_secs(600);
@@ -44,6 +44,9 @@ impl fmt::Display for SolverError {
 
 impl std::error::Error for SolverError {}
 
+/// Slope of the win probability in centipawns (paper 000, footnote to section 2), for engines without `wdl`.
+const SLOPE: f32 = 0.003_682_08;
+
 /// A UCI engine with the same limit for every move.
 pub struct UciSolver<T: Transport> {
     player: Player<T>,
@@ -61,7 +64,9 @@ impl<T: Transport> UciSolver<T> {
         limit: Limit,
     ) -> Result<UciSolver<T>, SolverError> {
         let timeouts = Timeouts { think: MOVE_TIMEOUT, ..Timeouts::default() };
-        Ok(UciSolver { player: Player::greet(transport, options, timeouts)?, limit })
+        let mut player = Player::greet(transport, options, timeouts)?;
+        player.show_wdl()?;
+        Ok(UciSolver { player, limit })
     }
 
     /// `mate`: search a mate in this many moves.
@@ -105,6 +110,24 @@ impl<T: Transport> Solver for UciSolver<T> {
         };
         Ok((action, mate))
     }
+
+    fn evaluate(&mut self, game: &Game) -> Result<(Action, Option<f32>), SolverError> {
+        let (action, thought) = self.think(game, None)?;
+        Ok((action, thought.last.as_ref().and_then(expected_score)))
+    }
+}
+
+/// Expected score of the side to move, in [0, 1]. None without a score.
+fn expected_score(info: &Info) -> Option<f32> {
+    let of_wdl = |[win, draw, loss]: [u32; 3]| {
+        let all = (win + draw + loss).max(1) as f32;
+        (win as f32 + draw as f32 / 2.0) / all
+    };
+    let of_score = |score: Score| match score {
+        Score::Centipawns(score) => 1.0 / (1.0 + (-SLOPE * score as f32).exp()),
+        Score::Mate(moves) => f32::from(u8::from(moves > 0)),
+    };
+    info.wdl.map(of_wdl).or(info.score.map(of_score))
 }
 
 /// The `position` command of a game.
@@ -124,6 +147,17 @@ fn command(game: &Game) -> Command {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_value_is_that_of_wdl_or_else_of_the_score() {
+        let score = |score, wdl| expected_score(&Info { score, wdl, ..Info::default() });
+        assert_eq!(score(Some(Score::Centipawns(300)), Some([100, 800, 100])), Some(0.5));
+        assert_eq!(score(Some(Score::Centipawns(0)), None), Some(0.5));
+        assert!((score(Some(Score::Centipawns(100)), None).unwrap() - 0.591).abs() < 1e-3);
+        assert_eq!(score(Some(Score::Mate(-3)), None), Some(0.0));
+        assert_eq!(score(Some(Score::Mate(3)), None), Some(1.0));
+        assert_eq!(score(None, None), None);
+    }
 
     #[test]
     fn position_command_has_start_and_moves() {

@@ -6,7 +6,7 @@ use super::labels::{LabelledPosition, LabelsError, Recipe, read};
 use super::spsa::{Dimension, Spsa};
 use super::trial::{Bench, Choice, Setting, TrialError, set_near};
 use crate::measure::MeasureError;
-use crate::measure::puzzles::open::open;
+use crate::measure::puzzles::open::open_with_moves;
 use crate::networks::LabNetworks;
 use engine::errors::wraps;
 use engine::interrupt::while_reading;
@@ -103,7 +103,7 @@ impl Tuning {
             positions = judges;
         }
         let puzzles = match &self.puzzles {
-            Some((file, limit)) => open(file, Some(*limit))?,
+            Some((file, limit)) => open_with_moves(file, Some(*limit))?,
             None => Vec::new(),
         };
         let settings = &self.settings;

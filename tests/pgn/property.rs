@@ -1,0 +1,84 @@
+//! What holds for every file of games, readable or not: it is read without a panic, and written and read again it has the same
+//! games, moves, results and tags. For the seeded test and for the fuzz target of cargo-fuzz.
+
+use engine::analyse::annotate;
+use engine::analyse::journal::{Journal, Origin};
+use engine::analyse::review::Review;
+use engine::pgn::text::decode;
+use engine::pgn::{Entry, PgnGame, read_games};
+use std::sync::OnceLock;
+
+/// Checks it for the bytes of a file.
+///
+/// # Errors
+/// What is lost, with the text that was written.
+pub fn round_trip(bytes: &[u8]) -> Result<(), String> {
+    let read = read_games(&decode(bytes), 1);
+    let written: String = read.iter().map(write).collect();
+    let again = read_games(&written, 1);
+    let fault = |what: String| Err(format!("{what}; written as\n{written}"));
+    if read.len() != again.len() {
+        return fault(format!("{} games became {}", read.len(), again.len()));
+    }
+    for (before, after) in read.iter().zip(&again) {
+        let same = match (before, after) {
+            (Entry::Game(before), Entry::Game(after)) => same_game(before, after),
+            (Entry::Unreadable { raw, .. }, Entry::Unreadable { raw: copy, .. }) => raw == copy,
+            _ => false,
+        };
+        if !same {
+            return fault(format!("{before:?} became {after:?}"));
+        }
+    }
+    Ok(())
+}
+
+/// Moves of the main line.
+pub fn moves(game: &PgnGame) -> Vec<&str> {
+    game.line.moves.iter().map(|made| made.san.as_str()).collect()
+}
+
+fn same_game(before: &PgnGame, after: &PgnGame) -> bool {
+    // A name may occur twice.
+    let kept = |(name, value): &(String, String)| {
+        let same = |(other, found): &(String, String)| {
+            other.eq_ignore_ascii_case(name) && printing(found) == printing(value)
+        };
+        after.tags.iter().any(same)
+    };
+    moves(before) == moves(after)
+        && before.result == after.result
+        && after.positions().len() == moves(before).len() + 1
+        && before.tags.iter().all(kept)
+}
+
+/// A tag's value is one line of printing characters, without a backslash at its end.
+fn printing(value: &str) -> String {
+    value.replace(char::is_control, " ").trim_end_matches('\\').trim().to_owned()
+}
+
+/// As `mavka analyse` writes it before any search.
+fn write(entry: &Entry) -> String {
+    match entry {
+        Entry::Game(game) => match journal() {
+            Some(journal) => annotate::write(&Review::new(game, journal, 1), "Mavka"),
+            None => String::new(),
+        },
+        Entry::Unreadable { raw, .. } => raw.clone(),
+    }
+}
+
+/// Without a search in it.
+fn journal() -> Option<&'static Journal> {
+    static JOURNAL: OnceLock<Option<Journal>> = OnceLock::new();
+    let journal = JOURNAL.get_or_init(|| {
+        let path = std::env::temp_dir().join(format!("mavka-pgn-{}.journal", std::process::id()));
+        let none = String::new;
+        let origin = Origin { engine: none(), network: none(), search: none() };
+        let opened = Journal::open(&path, &origin).ok();
+        // The open file stays.
+        let _ = std::fs::remove_file(&path);
+        opened
+    });
+    journal.as_ref()
+}
