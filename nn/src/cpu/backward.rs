@@ -19,7 +19,7 @@ use crate::net::layout::{Block, Layout, TRANSITION_OUTPUTS};
 use std::ops::Range;
 
 /// Adds dL/d(parameters) of a forward pass that kept its layers and computed all heads; `w` is
-/// [`Weights::transposed`].
+/// the second of [`Weights::both`].
 pub fn backward(
     layout: &Layout,
     w: &Weights,

@@ -17,7 +17,7 @@ const ROWS_PER_PASS: usize = 8;
 
 /// Context of a backward pass.
 pub(super) struct Gradient<'a> {
-    /// Packed by [`Weights::transposed`].
+    /// The second of [`Weights::both`].
     pub w: &'a Weights,
     /// dL/d(parameters), laid out as they are.
     pub grads: &'a mut [f32],

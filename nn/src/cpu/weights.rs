@@ -130,13 +130,8 @@ impl Weights {
         Weights { weights8: Some(weights8), attention, basis, ..rest }
     }
 
-    /// For the gradient, which needs every matrix transposed; int8 becomes single.
-    #[must_use]
-    pub fn transposed(method: Method, layout: &Layout, values: &[f32]) -> Weights {
-        Weights::of(method, layout, values, true)
-    }
-
-    /// For a training step: the forward weights, with int8 as single, and [`Weights::transposed`].
+    /// For a training step: the forward weights, with int8 as single, and those of the gradient, which needs every
+    /// matrix transposed.
     #[must_use]
     pub fn both(method: Method, layout: &Layout, values: &[f32]) -> [Weights; 2] {
         [false, true].map(|transposed| Weights::of(method, layout, values, transposed))
@@ -283,7 +278,6 @@ impl Weights {
     }
 
     /// The matrix at `place`, packed.
-    #[cfg(target_arch = "x86_64")]
     ///
     /// # Panics
     /// As [`Weights::product`].

@@ -44,22 +44,6 @@ impl MoveCode {
     pub fn index(self) -> usize {
         (usize::from(self.from) * 64 + usize::from(self.to)) * 5 + usize::from(self.promotion)
     }
-
-    /// The inverse of [`MoveCode::index`]; None past [`MOVE_CODES`].
-    ///
-    /// ```
-    /// use nn::encode::MoveCode;
-    /// let code = MoveCode { from: 12, to: 28, promotion: 0 };
-    /// assert_eq!(MoveCode::from_index(code.index()), Some(code));
-    /// ```
-    #[must_use]
-    pub fn from_index(index: usize) -> Option<MoveCode> {
-        (index < MOVE_CODES).then_some(MoveCode {
-            from: (index / 320) as u8,
-            to: (index / 5 % 64) as u8,
-            promotion: (index % 5) as u8,
-        })
-    }
 }
 
 fn promotion_class(role: Option<Role>) -> u8 {
@@ -130,12 +114,12 @@ mod tests {
 
     #[test]
     fn index_is_a_bijection() {
-        for index in 0..MOVE_CODES {
-            let code = MoveCode::from_index(index).expect("a code");
-            assert!(code.from < 64 && code.to < 64 && code.promotion < 5);
-            assert_eq!(code.index(), index);
+        let mut indices = HashSet::new();
+        for (from, to) in (0..64).flat_map(|from| (0..64).map(move |to| (from, to))) {
+            let codes = (0..5).map(|promotion| MoveCode { from, to, promotion });
+            indices.extend(codes.map(MoveCode::index));
         }
-        assert_eq!(MoveCode::from_index(MOVE_CODES), None);
+        assert_eq!(indices, (0..MOVE_CODES).collect());
     }
 
     #[test]

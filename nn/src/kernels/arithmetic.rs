@@ -7,7 +7,8 @@ use crate::precision::{Arithmetic, ArithmeticError};
 use std::str::FromStr;
 
 impl Arithmetic {
-    /// The fastest floating-point arithmetic of this CPU with instructions up to `isa`; int8 is left to the caller because it loses accuracy.
+    /// The fastest floating-point arithmetic of this CPU with instructions up to `isa`; int8 is left to the caller
+    /// because it loses accuracy.
     ///
     /// AVX512_BF16 alone is not enough: relative to single precision Intel's (Sapphire Rapids) runs at 0.66
     /// times the speed, AMD's (Zen 5) at 1.6 times. AMX is 1.9 to 3.7 times as fast: `docs/src/speed.md`.
@@ -19,10 +20,13 @@ impl Arithmetic {
         {
             return Arithmetic::Bf16;
         }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = isa;
         Arithmetic::Single
     }
 
-    /// Whether this CPU has kernels for the arithmetic with instructions up to `isa`; always true for single precision.
+    /// Whether this CPU has kernels for the arithmetic with instructions up to `isa`; always true for single
+    /// precision.
     #[must_use]
     pub fn available(self, isa: Isa) -> bool {
         match self {

@@ -91,7 +91,8 @@ fn floats(lines: &mut [Line]) -> &mut [f32] {
     unsafe { std::slice::from_raw_parts_mut(lines.as_mut_ptr().cast(), LANES * lines.len()) }
 }
 
-/// Whether [`attend`] supports heads of `dim` channels with `isa` on this CPU: values fill whole panels, or half of one.
+/// Whether [`attend`] supports heads of `dim` channels with `isa` on this CPU: values fill whole panels, or half
+/// of one.
 pub(crate) fn supports(isa: Isa, dim: usize) -> bool {
     isa.available() == Isa::Amx && (dim == CHANNELS || dim.is_multiple_of(2 * CHANNELS))
 }

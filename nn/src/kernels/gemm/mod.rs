@@ -3,7 +3,7 @@
 //!
 //! | file | product | instructions |
 //! |---|---|---|
-//! | `microkernel`, `format` | floats, and bf16 with sums in floats; register-blocked | plain loops, AVX2, AVX-512, AVX512_BF16 |
+//! | `microkernel`, `format` | floats; bf16 with sums in floats | plain loops, AVX2, AVX-512, AVX512_BF16 |
 //! | `packed`, `panels` | operands as lanes and panels of columns | plain loops, AVX-512, AVX512_BF16 |
 //! | `bf16` | packing of bf16, the product by tiles and its epilogues | AVX512_BF16, AMX |
 //! | `int8` | bytes, with quantization | AVX2, AVX-VNNI, AVX512_VNNI, AMX, NEON |
@@ -217,7 +217,7 @@ pub fn multiply_transposed(isa: Isa, out: &mut [f32], a: &Operand, b: &Operand) 
     if a.arithmetic() == Arithmetic::Bf16 {
         return BUFFERS.with_borrow_mut(|[first, second]| {
             // bf16 operands exist only with AVX-512.
-            let isa = isa.max(Isa::Avx512);
+            let isa = isa.available().max(Isa::Avx512);
             let right = b.right(isa, second);
             if microkernel::add_transposed(out, b.cols(), a.pairs(), right, first) {
                 return;

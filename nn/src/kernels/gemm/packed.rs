@@ -255,7 +255,8 @@ impl<'a> Right<'a> {
     /// Rows of bf16 as the operand's columns, packed into `buffer` for `isa`.
     ///
     /// # Panics
-    /// If the rows are no whole vectors of lanes or no blocks of 16, or the CPU lacks [`Arithmetic::Bf16`]: a fault of the caller.
+    /// If the rows are no whole vectors of lanes or no blocks of 16, or the CPU lacks [`Arithmetic::Bf16`]: a fault
+    /// of the caller.
     pub(crate) fn channels(b: Bf16Rows<'_>, isa: Isa, buffer: &'a mut Buffer) -> Right<'a> {
         assert!(isa::bf16(), "no bf16 on this CPU");
         let (cols, rows) = b.sizes();

@@ -28,8 +28,8 @@ pub fn layer_norm(
         let rows = x.len() / gamma.len();
         assert!(beta.len() == gamma.len() && scale.len() >= rows, "rows of another width");
         assert!(unit.len() >= x.len() && out.len() >= x.len(), "{} floats", x.len());
-        // SAFETY: `Isa::available` says that the CPU has AVX-512F; `x`, `unit` and `out` hold `rows` rows of `gamma.len()`, a multiple
-        // of 16, `scale` `rows`, `beta` one row: asserted above.
+        // SAFETY: `Isa::available` found AVX-512F; `x`, `unit` and `out` hold `rows` rows of `gamma.len()`, a
+        // multiple of 16, `scale` `rows`, `beta` one row: asserted above.
         unsafe { norm_rows(x, gamma, beta, unit, scale, out) };
         return;
     }
@@ -97,16 +97,16 @@ pub fn layer_norm_backward(
     dgamma: &mut [f32],
     dbeta: &mut [f32],
 ) {
-    let Normed { gamma, unit, scale } = normed;
     #[cfg(target_arch = "x86_64")]
-    if gamma.len().is_multiple_of(LANES) && isa.available() >= Isa::Avx512 {
+    if normed.gamma.len().is_multiple_of(LANES) && isa.available() >= Isa::Avx512 {
+        let Normed { gamma, unit, scale } = normed;
         let (width, rows) = (gamma.len(), dout.len() / gamma.len());
         assert!(dgamma.len() == width && dbeta.len() == width, "rows of another width");
         let len = rows * width;
         assert!(unit.len() >= len && dx.len() >= len && scale.len() >= rows, "{len} floats");
         let whole = rows / ROWS_PER_CALL * ROWS_PER_CALL;
-        // SAFETY: `Isa::available` says that the CPU has AVX-512F; `dout`, `unit` and `dx` hold `rows` rows of `width`, a multiple of
-        // 16, `scale` `rows`, `dgamma` and `dbeta` one row: asserted above.
+        // SAFETY: `Isa::available` found AVX-512F; `dout`, `unit` and `dx` hold `rows` rows of `width`, a multiple
+        // of 16, `scale` `rows`, `dgamma` and `dbeta` one row: asserted above.
         unsafe {
             for row in (0..whole).step_by(ROWS_PER_CALL) {
                 norm_rows_backward::<ROWS_PER_CALL>(row, dout, normed, dx, dgamma, dbeta);

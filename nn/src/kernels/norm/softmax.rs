@@ -15,7 +15,7 @@ pub fn attention_softmax(isa: Isa, scores: &mut [f32], bias: &[f32]) {
     #[cfg(target_arch = "x86_64")]
     if isa.available() >= Isa::Avx512 {
         assert!(bias.len() >= scores.len(), "a bias of {} floats", bias.len());
-        // SAFETY: `Isa::available` says that the CPU has AVX-512F; `bias` is at least as long as `scores`, asserted above.
+        // SAFETY: `Isa::available` found AVX-512F; `bias` is at least as long as `scores`, asserted above.
         unsafe { softmax_rows(scores, bias) };
         return;
     }

@@ -15,8 +15,8 @@ pub fn square_positive_backward(isa: Isa, grad: &mut [f32], squared: &[f32]) {
     #[cfg(target_arch = "x86_64")]
     if grad.len().is_multiple_of(LANES) && isa.available() >= Isa::Avx512 {
         assert!(squared.len() >= grad.len(), "{} squares", squared.len());
-        // SAFETY: `Isa::available` says that the CPU has AVX-512F; the length of `grad` is a multiple of 16, and `squared` is at least
-        // as long, asserted above.
+        // SAFETY: `Isa::available` found AVX-512F; the length of `grad` is a multiple of 16, and `squared` is at
+        // least as long, asserted above.
         unsafe { square_rows_backward(grad, squared) };
         return;
     }

@@ -41,7 +41,8 @@ impl Config {
 /// target feature, which it is nowhere here; `work` is this crate's code.
 ///
 /// # Safety
-/// [`Isa::Amx`](crate::kernels::isa::Isa::Amx) has been found; both numbers are from 1 to 16; `work` does not configure tiles itself.
+/// [`Isa::Amx`](crate::kernels::isa::Isa::Amx) has been found; both numbers are from 1 to 16; `work` does not configure
+/// tiles itself.
 #[inline(always)]
 pub(crate) unsafe fn configured(height: usize, lanes: usize, work: impl FnOnce()) {
     // SAFETY: AMX was found, and both numbers are 1 to 16, by this function's contract; released below.

@@ -22,8 +22,8 @@ fn equal_lanes(depth: usize) -> Option<usize> {
 /// A product.
 ///
 /// # Safety
-/// As `product` in [`crate::kernels::gemm::microkernel`], for bf16; the left operand's lanes lie row by row, with room for whole
-/// tiles of rows, and [`Isa::Amx`](crate::kernels::isa::Isa::Amx) has been found.
+/// As `product` in [`crate::kernels::gemm::microkernel`], for bf16; the left operand's lanes lie row by row, with
+/// room for whole tiles of rows, and [`Isa::Amx`](crate::kernels::isa::Isa::Amx) has been found.
 pub(in crate::kernels::gemm) unsafe fn product(task: &Task<'_>) {
     let depth = task.left.depth;
     // SAFETY: AMX was found; the task's operands hold `depth` lanes, and each share's lanes lie inside them.
