@@ -3,7 +3,7 @@
 
 use super::game::{Line, PgnGame, PgnMove, Unreadable};
 use super::spelling::{Spelling, find};
-use super::split::{Chunk, RESULTS, split};
+use super::split::{Chunk, RESULTS, begins_next, split};
 use super::tags;
 use super::tokens::{Kind, Token, read_word, tokens};
 use crate::chess::epd;
@@ -55,7 +55,7 @@ pub fn legal_move(position: &Chess, word: &str) -> Option<Move> {
 }
 
 fn read(number: usize, chunk: &Chunk<'_>) -> Entry {
-    let tags: Vec<_> = chunk.tags.iter().flat_map(|line| tags::pairs(line.text)).collect();
+    let (tags, lost) = read_tags(chunk);
     let start = match start(&tags) {
         Ok(start) => start,
         Err(why) => return Entry::Unreadable { number, raw: chunk.raw(), why },
@@ -67,7 +67,7 @@ fn read(number: usize, chunk: &Chunk<'_>) -> Entry {
         start,
         line: Line::default(),
         result: String::new(),
-        lost: Vec::new(),
+        lost,
         cut: None,
     };
     let mut draft = Draft { game, open, unread: Vec::new() };
@@ -79,6 +79,24 @@ fn read(number: usize, chunk: &Chunk<'_>) -> Entry {
     }
     tokens.into_iter().for_each(|token| draft.add(token));
     Entry::Game(Box::new(draft.finish()))
+}
+
+/// The tags of a game, and what is wrong with them. A second `Event` or `FEN`, which other readers take for the next game's, is
+/// left out.
+fn read_tags(chunk: &Chunk<'_>) -> (Vec<(String, String)>, Vec<String>) {
+    let (mut tags, mut lost) = (Vec::<(String, String)>::new(), Vec::new());
+    for line in &chunk.tags {
+        for (name, value) in tags::pairs(line.text) {
+            let repeated = begins_next(&name) && tags.iter().any(|(known, _)| *known == name);
+            if repeated {
+                let (number, value) = (line.number, shorten(&value, LONGEST_WORD));
+                lost.push(format!("line {number}: a second tag {name}, `{value}`, is skipped"));
+            } else {
+                tags.push((name, value));
+            }
+        }
+    }
+    (tags, lost)
 }
 
 /// A game half read.
@@ -335,6 +353,9 @@ mod tests {
         let game = only("1. e4 e5 (1... c5 2. Qh9 Nc6) 2. Nf3 well *");
         assert_eq!((sans(&game).as_str(), game.lost.len()), ("e4 e5 Nf3", 2));
         assert_eq!(game.cut, None, "its own moves are all there");
+        let game = only("[Event \"a\"] [White \"x\"] [Event \"b\"]\n\n1. e4 e9} *\n");
+        assert_eq!(game.lost[0], "line 1: a second tag Event, `b`, is skipped");
+        assert_eq!((game.tags.len(), &*game.line.moves[0].comments[0]), (2, "Not read: e9)"));
         let [Entry::Unreadable { raw, .. }, Entry::Game(after)] =
             &read_games("[Variant \"Atomic\"]\n\n1. e4 *\n\n[White \"B\"]\n\n1. d4 *\n", 1)[..]
         else {

@@ -75,8 +75,13 @@ impl Chunk<'_> {
             lines.iter().map(|line| format!("{}\n", line.text.trim_end())).collect()
         };
         let (tags, moves) = (lines(&self.tags), lines(&self.moves));
-        let between = if tags.is_empty() || moves.is_empty() { "" } else { "\n" };
-        format!("{tags}{between}{moves}\n")
+        // Empty lines belong to a comment that is never closed.
+        let moves = moves.trim_end();
+        match (tags.is_empty(), moves.is_empty()) {
+            (_, true) => format!("{tags}\n"),
+            (true, false) => format!("{moves}\n\n"),
+            (false, false) => format!("{tags}\n{moves}\n\n"),
+        }
     }
 }
 
@@ -85,17 +90,27 @@ impl Chunk<'_> {
 fn repeats(game: &Chunk<'_>, line: &str, gap: bool) -> bool {
     let Some(name) = name_of(line) else { return false };
     let known = game.tags.iter().any(|tag| name_of(tag.text) == Some(name));
-    known && (gap || ["Event", "FEN"].contains(&name))
+    known && (gap || begins_next(name))
+}
+
+/// Whether a second tag of this name begins the next game, even directly behind the tags of this one.
+#[must_use]
+pub fn begins_next(name: &str) -> bool {
+    ["Event", "FEN"].contains(&name)
 }
 
 /// A tag inside a comment begins a game if the comment is never closed, or if a game's tags and moves follow; else it is
-/// quoted.
+/// quoted, as it is if the comment is closed behind it.
 fn begins_game(lines: &[&str]) -> bool {
     if !lines.iter().any(|line| line.contains('}')) {
         return true;
     }
     let tags = lines.iter().take_while(|line| is_tag_line(line)).count();
-    let first = lines.get(tags + 1).is_some_and(|line| line.starts_with("1."));
+    if lines[..tags].iter().any(|line| line.contains('}')) {
+        return false;
+    }
+    let begins = |c: char| c.is_ascii_digit() || c == '*' || c == '{';
+    let first = lines.get(tags + 1).is_some_and(|line| line.starts_with(begins));
     tags > 1 || lines.get(tags).is_some_and(|line| line.trim().is_empty()) && first
 }
 
@@ -140,6 +155,8 @@ mod tests {
         assert_eq!(moves(closed_later).len(), 2);
         let quoted = "1. e4 {he wrote\n[White \"in it\"]\nthere} e5 *\n";
         assert_eq!(moves(quoted).len(), 1);
+        let last = "1. e4 {he wrote\n[White \"in it\"] } e5 *\n\n1. d4 *\n";
+        assert_eq!(moves(last).len(), 2);
     }
 
     #[test]
