@@ -7,12 +7,12 @@ use crate::play::analyst::Effort;
 use std::fmt;
 use std::time::Duration;
 
-/// Second searches for each position: SHARE_MEASURED.
-const SECOND_SHARE: f64 = 0.25;
+/// Second searches for each position: 484 of 2477 in 30 amateur games at 100 nodes.
+const SECOND_SHARE: f64 = 0.2;
 /// Positions that the share above counts for, beside those of finished games. Guess.
 const PRIOR_POSITIONS: f64 = 100.0;
-/// Time for each playout, blunder check included, in evaluations of a single position: EVALS_MEASURED.
-const EVALUATIONS: f64 = 1.3;
+/// Time for each playout, blunder check included, in evaluations of a single position: 1.2 to 2 on two shared cores.
+const EVALUATIONS: f64 = 1.5;
 
 /// What an analysis takes.
 #[derive(Clone, Debug)]

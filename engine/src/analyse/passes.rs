@@ -1,8 +1,8 @@
 //! The two passes of an analysis: every position gets a short search; suspected mistakes get a longer one, before and
 //! after the move.
 //!
-//! Positions are dealt to threads, each with a tree of its own and one network for all. A position's result depends on
-//! neither the number of threads nor the order.
+//! Positions are dealt to threads, each with a tree of its own, and with one network and one evaluation cache for all.
+//! The order in which the cache is filled can change a value slightly; one thread repeats itself exactly.
 
 use super::cost::{Cost, Estimate};
 use super::error::AnalyseError;
@@ -69,12 +69,22 @@ impl Passes<'_> {
         let first = Queue::new(positions, Pass::First, journal);
         let efforts = [self.effort, self.effort.times(SECOND_EFFORT)];
         let mut estimate = Estimate::new(efforts, first.all);
+        // Open positions of each game: one that has none left is judged, which improves the estimate.
+        let mut left = vec![0; games.len()];
+        first.open.iter().for_each(|open| left[open.game] += 1);
+        let judge = |estimate: &mut Estimate, game: &PgnGame, journal: &Journal| {
+            estimate.learn(game.line.moves.len() + 1, suspects(game, journal, self.lines).len());
+        };
+        for (game, _) in games.iter().zip(&left).filter(|(_, left)| **left == 0) {
+            judge(&mut estimate, game, journal);
+        }
+        let second_done = journal.count(Pass::Second) as f64;
         announce(&Cost {
             games: games.len(),
             positions: first.all,
             searches: [
                 first.open.len() as f64,
-                (estimate.second_searches() - journal.count(Pass::Second) as f64).max(0.0),
+                (estimate.second_searches() - second_done).max(0.0),
             ],
             efforts,
             workers: self.workers,
@@ -85,17 +95,13 @@ impl Passes<'_> {
         // Excludes results of earlier runs from the speed.
         bar.reset_eta();
 
-        // Open positions of each game: one that has none left is judged, which improves the estimate.
-        let mut left = vec![0; games.len()];
-        first.open.iter().for_each(|open| left[open.game] += 1);
         let searched = self.search(&first, self.effort, journal, &mut |open, journal| {
             let game = &games[open.game];
             bar.set_message(format!("game {}", game.number));
             bar.inc(estimate.first_units(1));
             left[open.game] -= 1;
             if left[open.game] == 0 {
-                estimate
-                    .learn(game.line.moves.len() + 1, suspects(game, journal, self.lines).len());
+                judge(&mut estimate, game, journal);
                 bar.set_length(estimate.total());
             }
         })?;

@@ -45,7 +45,7 @@ pub struct Analyse {
     /// Better lines to show beside a move
     #[arg(long, default_value_t = 1, value_name = "N")]
     multipv: usize,
-    /// Positions searched at once; the result is the same [default: one for each core]
+    /// Positions searched at once; one repeats itself exactly [default: one for each core]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
     /// A UCI option; may be repeated
@@ -107,7 +107,7 @@ impl Analyse {
             stop: &|| raised.load(Ordering::Relaxed),
         };
         let weights = settings.weights_file.clone();
-        // Positions are searched in parallel, each by one thread, so that a result does not depend on their number.
+        // Positions are searched in parallel, each by one thread: a thread never waits for another one's tree.
         let analyst = Analyst::new(&Installed, Settings { threads: 1, ..settings })?;
         let (done, journal) = run(&collection, &analyst, &task)?;
 

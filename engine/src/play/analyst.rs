@@ -263,6 +263,7 @@ impl Control<AnyWorld> for Watched<'_, '_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::settings::WorldModel;
     use crate::play::network::{Only, hashed};
 
     fn analyst() -> Analyst {
@@ -298,6 +299,24 @@ mod tests {
         let brief = Effort::Time(Duration::from_millis(1));
         let found = analyst.search(&game, brief, &mut |_| ControlFlow::Continue(())).unwrap();
         assert!(!found.lines.is_empty());
+    }
+
+    #[test]
+    fn a_warning_is_logged_once() {
+        let settings = Settings { threads: 1, hash_mb: 4, ..Settings::default() };
+        // The made-up network imagines no positions.
+        let settings = Settings { world_model: WorldModel::Learned, ..settings };
+        let first = Analyst::new(&Only(hashed()), settings).unwrap();
+        for mut analyst in [first.sibling(), first.sibling()] {
+            for _ in 0..2 {
+                let effort = Effort::Nodes(1);
+                let found =
+                    analyst.search(&Game::default(), effort, &mut |_| ControlFlow::Continue(()));
+                assert_eq!(found.unwrap().playouts, 1);
+            }
+        }
+        let logged = first.logged.lock().unwrap();
+        assert_eq!(logged.len(), 1, "{logged:?}");
     }
 
     #[test]
