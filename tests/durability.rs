@@ -106,9 +106,12 @@ fn signal(child: &Child, name: &str) {
     assert!(sent.unwrap().success());
 }
 
-/// What a command says on stderr beside its progress.
+/// What a command says on stderr beside its progress and its cost.
 fn errors(output: &Output) -> Vec<String> {
-    let progress = |line: &str| line.split('/').all(|part| part.parse::<usize>().is_ok());
+    let progress = |line: &str| {
+        line.contains(" positions: about ")
+            || line.split('/').all(|part| part.parse::<usize>().is_ok())
+    };
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     text.lines().filter(|line| !progress(line)).map(str::to_owned).collect()
 }

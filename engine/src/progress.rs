@@ -13,6 +13,17 @@ pub fn progress(things: usize) -> ProgressBar {
     bar
 }
 
+/// A bar for work of `units`, which are not shown: items of unequal length.
+#[must_use]
+pub fn weighted(units: u64) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(units), ProgressDrawTarget::stderr());
+    let style = ProgressStyle::with_template("{bar:30} {percent} % {msg} [{elapsed}, {eta} left]");
+    if let Ok(style) = style {
+        bar.set_style(style);
+    }
+    bar
+}
+
 /// For as many things as there turn out to be: how many so far, what, and how long.
 #[must_use]
 pub fn tally(what: &'static str) -> ProgressBar {

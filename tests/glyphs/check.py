@@ -30,9 +30,12 @@ def win(score):
 
 def value(engine, board, nodes, known):
     """Of the side to move; a finished game is not searched."""
-    outcome = board.outcome(claim_draw=True)
+    outcome = board.outcome()
     if outcome is not None:
         return 50.0 if outcome.winner is None else 0.0
+    # Not what could be claimed after a further move: the mover may have a better one.
+    if board.is_repetition(3):
+        return 50.0
     key = board.fen()
     if key not in known:
         known[key] = win(engine.analyse(board, chess.engine.Limit(nodes=nodes))["score"].relative)

@@ -19,6 +19,9 @@ const PLIES: usize = 16;
 /// Minimum policy that is kept.
 const MIN_POLICY: f32 = 0.005;
 
+/// Positions of the blunder check for each playout of the tree: a third of the time on a CPU.
+const CHECKED_PER_PLAYOUT: u64 = 200;
+
 /// Result of one search, from the side to move's point of view.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PositionResult {
@@ -68,7 +71,8 @@ impl Choice {
 }
 
 impl PositionResult {
-    /// Searches a position with a fresh tree. None if `stop` aborted it.
+    /// Searches a position with a fresh tree, whose best move an alpha-beta search then examines: the better line of a
+    /// refutation comes first. None if `stop` aborted it.
     ///
     /// # Errors
     /// The network failed.
@@ -77,7 +81,7 @@ impl PositionResult {
         request: &SearchRequest<'_>,
         stop: &(dyn Fn() -> bool + Sync),
     ) -> Result<Option<PositionResult>, EvalError> {
-        let SearchRequest { game, effort, lines, checks } = *request;
+        let SearchRequest { game, effort, lines } = *request;
         analyst.forget();
         let mut broken = false;
         let snapshot = analyst.search(game, effort, &mut |_| {
@@ -91,10 +95,10 @@ impl PositionResult {
         let visited = snapshot.lines.iter().filter(|line| line.visits > 0);
         let choices = visited.take((lines + 1).max(MIN_MOVES)).map(Choice::new).collect();
         let mut choices: Vec<Choice> = choices;
-        let best = choices.first().filter(|best| checks && best.mate.is_none());
-        let refuted = best
-            .and_then(Choice::action)
-            .and_then(|best| analyst.refute(game, best, snapshot.playouts));
+        let best = choices.first().filter(|best| best.mate.is_none());
+        let most = CHECKED_PER_PLAYOUT.saturating_mul(snapshot.playouts);
+        let refuted =
+            best.and_then(Choice::action).and_then(|best| analyst.refute(game, best, most));
         if let Some(Refutation { better, win, mate_plies, .. }) = refuted {
             choices.retain(|choice| choice.action() != better.first().copied());
             let line = better.into_iter().take(PLIES).collect();
@@ -136,8 +140,6 @@ pub struct SearchRequest<'a> {
     pub effort: Effort,
     /// Number of lines that will be shown.
     pub lines: usize,
-    /// Whether the blunder check (alpha-beta) examines the best move; a refutation's better line comes first.
-    pub checks: bool,
 }
 
 /// Ending that the board alone shows. Repetition and the fifty-move rule have to be claimed, and games continue after

@@ -1,19 +1,21 @@
-//! The analysis as one self-contained HTML page: per game a chart, the turning points with diagrams, and a table of
-//! all moves. Follows the system's light or dark mode; no script.
+//! The analysis as one self-contained HTML page: per game a board to click through, a chart, the turning points with
+//! diagrams, and a table of all moves. Follows the system's light or dark mode. All text of a game is escaped.
 
-use super::curve::{self, Mark, class};
+use super::curve::{self, Mark};
 use super::found::Choice;
 use super::judge::{Glyph, Judgement};
 use super::moments::{self, Row};
+use super::replay::Replay;
 use super::review::Review;
 use super::sees::{self, MOST_GAMES};
+use super::sides;
 use super::words::{line, number, percent, score, sign};
 use crate::chess::action::Action;
 use crate::chess::game::Game;
 use crate::eval::draw::Distribution;
 use crate::eval::look::Inspection;
 use crate::markup::board::{Arrow, BOARD_STYLE, diagram, pieces, side};
-use crate::markup::{PAGE_STYLE, escape};
+use crate::markup::{PAGE_STYLE, escape, viewer};
 use crate::play::analyst::Effort;
 use shakmaty::{Color, Position};
 use std::fmt::Write as _;
@@ -43,7 +45,7 @@ impl Title {
         Title {
             heading,
             by: format!(
-                "Mavka {version}, {network}, {effort} for each position, more around mistakes"
+                "Mavka {version}, {network}, {effort} for each position, five times as much around mistakes"
             ),
         }
     }
@@ -67,8 +69,10 @@ pub fn page(title: &Title, reviews: &[Review<'_>], network_view: NetworkView<'_>
     let mut out = format!(
         "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>\n\
          <meta name='viewport' content='width=device-width, initial-scale=1'>\n\
-         <title>{heading}</title>\n<style>\n{PAGE_STYLE}{BOARD_STYLE}</style></head><body>\n{}\
+         <title>{heading}</title>\n<style>\n{PAGE_STYLE}{BOARD_STYLE}{}{}</style></head><body>\n{}\
          <h1>{heading}</h1>\n<p class='soft'>{by}</p>\n",
+        viewer::STYLE,
+        include_str!("page.css"),
         pieces()
     );
     if reviews.len() > 1 {
@@ -85,6 +89,10 @@ pub fn page(title: &Title, reviews: &[Review<'_>], network_view: NetworkView<'_>
     }
     let style = Style { network_view, full: reviews.len() <= MOST_GAMES };
     reviews.iter().for_each(|review| game(&mut out, review, style));
+    let analysed = reviews.iter().filter(|review| review.judged() > 0);
+    let replays: Vec<Replay> = analysed.map(Replay::new).collect();
+    out += &viewer::data_element("replays", &replays);
+    let _ = writeln!(out, "<script>\n{}{}</script>", viewer::SCRIPT, include_str!("page.js"));
     out + "</body></html>\n"
 }
 
@@ -107,7 +115,8 @@ fn game(out: &mut String, review: &Review<'_>, style: Style<'_>) {
         *out += "<p>Nothing of this game is analysed.</p></section>\n";
         return;
     }
-    sides(out, review);
+    sides::table(out, review);
+    let _ = writeln!(out, "<div class='viewer replay' hidden>{}</div>", viewer::ELEMENTS);
     plot(out, review);
     let plies = moments::find(review);
     if !plies.is_empty() {
@@ -133,47 +142,8 @@ fn names(review: &Review<'_>) -> String {
 }
 
 fn plain_names(review: &Review<'_>) -> String {
-    let [white, black] = Color::ALL.map(|color| {
-        let name = review.game.tag(side(color)).filter(|name| !["", "?"].contains(name));
-        name.unwrap_or(side(color))
-    });
+    let [white, black] = Color::ALL.map(|color| sides::player(review, color));
     format!("{white} – {black}")
-}
-
-/// Accuracy and glyphs of both sides.
-fn sides(out: &mut String, review: &Review<'_>) {
-    const GLYPHS: [Glyph; 4] = [Glyph::Good, Glyph::Inaccuracy, Glyph::Mistake, Glyph::Blunder];
-    *out += "<table class='sides'><tr><th></th><th>Accuracy</th>";
-    for glyph in GLYPHS {
-        let _ = write!(
-            out,
-            "<th class='{}' title='{}'>{}</th>",
-            class(glyph),
-            glyph.word(),
-            glyph.sign()
-        );
-    }
-    *out += "</tr>\n";
-    let accuracy = review.accuracy();
-    for color in Color::ALL {
-        let name = escape(review.game.tag(side(color)).unwrap_or_default());
-        let value = accuracy[color].map_or_else(|| "–".to_owned(), |value| format!("{value:.0} %"));
-        let _ = write!(
-            out,
-            "<tr><td>{} <span class='soft'>{name}</span></td><td>{value}</td>",
-            side(color)
-        );
-        for glyph in GLYPHS {
-            let own = |ply: &usize| {
-                let judged = review.judgements[*ply].as_ref();
-                review.mover(*ply) == color && judged.and_then(|judged| judged.glyph) == Some(glyph)
-            };
-            let count = (0..review.judgements.len()).filter(own).count();
-            let _ = write!(out, "<td>{count}</td>");
-        }
-        *out += "</tr>\n";
-    }
-    *out += "</table>\n";
 }
 
 fn plot(out: &mut String, review: &Review<'_>) {
@@ -185,7 +155,7 @@ fn plot(out: &mut String, review: &Review<'_>) {
     let marks: Vec<Mark> = review.judgements.iter().enumerate().filter_map(glyph).collect();
     let _ = write!(
         out,
-        "<figure><div class='plot'>{}</div><div class='axis' aria-hidden='true'>",
+        "<figure><div class='plot'>{}<div class='cursor' hidden></div></div><div class='axis' aria-hidden='true'>",
         curve::draw(&wins, plies, &marks)
     );
     // A few labels at round move numbers.
@@ -202,7 +172,7 @@ fn plot(out: &mut String, review: &Review<'_>) {
         }
     }
     *out += "</div><figcaption>Win probability by move: White's share is light, Black's dark. Dots are moves \
-             with a glyph.</figcaption></figure>\n";
+             with a glyph. A click shows the position.</figcaption></figure>\n";
 }
 
 /// A turning point: diagram, text, and network against search.
@@ -228,8 +198,9 @@ fn moment(
     let words = format!("Position before {name}");
     let _ = writeln!(
         out,
-        "<article id='g{}p{ply}'><h4>{name}{}</h4>\n<p>{}</p>{}",
+        "<article><h4><a href='#g{}' data-ply='{}'>{name}{}</a></h4>\n<p>{}</p>{}",
         review.game.number,
+        ply + 1,
         sign(judged.glyph),
         if praised {
             format!("The only move that holds: {mover} keeps {}.", percent(judged.after))
@@ -301,15 +272,13 @@ fn choices<'a>(review: &Review<'a>, ply: usize, judged: &Judgement) -> Vec<&'a C
 fn moves(out: &mut String, review: &Review<'_>) {
     *out += "<details><summary>All moves</summary><table class='moves'><tr><th>Move</th><th>Score</th>\
              <th>White wins</th><th>Lost</th><th>Better</th><th>Network</th></tr>\n";
-    let turning = moments::find(review);
     for (ply, judged) in review.judgements.iter().enumerate() {
         let (Some(judged), Some(played)) = (judged, review.played(ply)) else { continue };
         let position = &review.positions[ply];
         let text = |action: Action| escape(&position.san(action));
-        let mut name = format!("{} {}{}", number(review, ply), text(played), sign(judged.glyph));
-        if turning.contains(&ply) {
-            name = format!("<a href='#g{}p{ply}'>{name}</a>", review.game.number);
-        }
+        let name = format!("{} {}{}", number(review, ply), text(played), sign(judged.glyph));
+        let (game, place) = (review.game.number, ply + 1);
+        let name = format!("<a href='#g{game}' data-ply='{place}'>{name}</a>");
         let score = review.score(ply + 1).map_or_else(|| "#".to_owned(), score);
         let win = review.white_win(ply + 1).map(percent).unwrap_or_default();
         let lost = (100.0 * judged.loss()).round();

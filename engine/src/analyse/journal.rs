@@ -1,5 +1,5 @@
 //! Journal of finished searches, beside the output: one line per position, written immediately, so that a kill loses
-//! at most one search. The next run resumes from it.
+//! at most the searches under way. The next run resumes from it.
 //!
 //! The first line names engine, network and settings. A truncated last line is dropped; a file that is no journal is
 //! never written to.
@@ -145,6 +145,12 @@ impl Journal {
     #[must_use]
     pub fn best(&self, position: u64) -> Option<&PositionResult> {
         self.get(position, Pass::Second).or_else(|| self.get(position, Pass::First))
+    }
+
+    /// Number of results of this pass.
+    #[must_use]
+    pub fn count(&self, pass: Pass) -> usize {
+        self.known.keys().filter(|(_, known)| *known == pass).count()
     }
 
     /// Stores a result.

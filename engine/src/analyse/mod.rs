@@ -1,25 +1,34 @@
 //! `mavka analyse`: searches whole games position by position and writes an annotated PGN and an HTML page.
 //!
-//! Bottom-up: [`crate::pgn`] reads games. [`found`] is the result for one
-//! position, [`journal`] stores it; [`judge`] rates a move, [`accuracy`] a side. [`review`] combines them for one
-//! game; [`annotate`] writes PGN, [`html`] a page ([`moments`] selects turning points, [`sees`] shows the network's
-//! view, [`curve`] and [`crate::markup`] draw). [`mod@run`] processes a collection.
+//! Bottom-up: [`crate::pgn`] reads games into a [`collection`]. [`found`] is the result for one position, [`journal`]
+//! stores it; [`judge`] rates a move, [`accuracy`] a side. [`review`] combines them for one game, which [`phases`]
+//! divides; [`annotate`] writes PGN, [`html`] a page ([`moments`] selects turning points, [`sees`] shows the network's
+//! view, [`sides`] compares the players, [`replay`] fills the board to click through, [`curve`] and [`crate::markup`]
+//! draw). [`passes`] searches the positions in parallel at a [`cost`] known before. [`mod@run`] processes a collection.
 //!
 //! The search is [`crate::play::analyst`]; UCI is not involved.
 
 pub mod accuracy;
 pub mod annotate;
+pub mod collection;
+pub mod cost;
 pub mod curve;
+pub mod error;
 pub mod found;
 pub mod html;
 pub mod journal;
 pub mod judge;
 pub mod moments;
+pub mod passes;
+pub mod phases;
+pub mod replay;
 pub mod review;
 pub mod run;
 pub mod sees;
+pub mod sides;
 #[cfg(test)]
 mod tests;
 pub mod words;
 
-pub use run::{AnalysisTask, Collection, run};
+pub use collection::Collection;
+pub use run::{AnalysisTask, run};

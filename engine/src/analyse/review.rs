@@ -9,6 +9,7 @@ use crate::chess::game::Game;
 use crate::pgn::PgnGame;
 use crate::play::report::{centipawns, mate};
 use shakmaty::{ByColor, Color, Position};
+use std::ops::Range;
 use uci::Score;
 
 /// A game with its positions and judgements.
@@ -138,14 +139,16 @@ impl<'a> Review<'a> {
         }
     }
 
-    /// Accuracy of both sides, over the leading moves that are judged.
+    /// Accuracy of both sides, over those of `plies` that are judged without a gap.
     #[must_use]
-    pub fn accuracy(&self) -> ByColor<Option<f64>> {
-        let judged = self.judgements.iter().map_while(Option::as_ref).enumerate();
+    pub fn accuracy(&self, plies: Range<usize>) -> ByColor<Option<f64>> {
+        let judged = self.judgements[plies.clone()].iter().map_while(Option::as_ref);
         let moves: Vec<MoveLoss> = judged
-            .map(|(ply, judgement)| MoveLoss { color: self.mover(ply), loss: judgement.loss() })
+            .zip(plies.clone())
+            .map(|(judged, ply)| MoveLoss { color: self.mover(ply), loss: judged.loss() })
             .collect();
-        let wins: Vec<f32> = (0..=moves.len()).map_while(|place| self.white_win(place)).collect();
+        let places = plies.start..=plies.start + moves.len();
+        let wins: Vec<f32> = places.map_while(|place| self.white_win(place)).collect();
         accuracy::of_game(&wins, &moves)
     }
 

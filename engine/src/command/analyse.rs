@@ -2,9 +2,10 @@
 
 use super::args::{read_milliseconds, read_option, read_settings};
 use super::output::{Failure, Sink};
+use crate::analyse::collection::Unread;
 use crate::analyse::html::{Title, page};
 use crate::analyse::review::Review;
-use crate::analyse::run::{Unread, journal_path};
+use crate::analyse::run::journal_path;
 use crate::analyse::{AnalysisTask, Collection, run};
 use crate::chess::game::Game;
 use crate::errors::FileError;
@@ -14,16 +15,18 @@ use crate::interrupt::raised_by_ctrl_c;
 use crate::options::settings::{Search, Settings};
 use crate::pgn::text::STDIN;
 use crate::play::analyst::{Analyst, Effort};
+use crate::play::host;
 use crate::play::network::{Installed, load};
 use crate::stderr_log::write_stderr;
+use crate::workers::cores;
 use clap::Args;
 use nn::evaluator::cpu::CpuEvaluator;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// Playouts for each position, where nothing else is said.
-const NODES: u64 = 400;
+/// Playouts of a first search, by default.
+const NODES: u64 = 100;
 
 /// Arguments of `mavka analyse`.
 ///
@@ -34,16 +37,16 @@ pub struct Analyse {
     /// Games, also compressed (.gz, .zst); - for standard input. What cannot be read is named and kept as it is
     #[arg(required = true, value_name = "GAME.pgn")]
     files: Vec<PathBuf>,
-    /// Nodes for each position [default: 400]
+    /// Nodes for each position; five times as many around suspected mistakes [default: 100]
     #[arg(long, value_name = "N", conflicts_with = "movetime", value_parser = clap::value_parser!(u64).range(1..))]
     nodes: Option<u64>,
-    /// Time for each position
+    /// Time for each position instead; five times as much around suspected mistakes
     #[arg(long, value_name = "MS", value_parser = read_milliseconds)]
     movetime: Option<Duration>,
     /// Better lines to show beside a move
     #[arg(long, default_value_t = 1, value_name = "N")]
     multipv: usize,
-    /// Search threads; one repeats itself exactly
+    /// Positions searched at once; one repeats itself exactly [default: one for each core]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
     /// A UCI option; may be repeated
@@ -52,7 +55,7 @@ pub struct Analyse {
     /// The annotated games [default: beside the first file, `-analysed.pgn`]
     #[arg(long, value_name = "FILE.pgn")]
     out: Option<PathBuf>,
-    /// A page to look at: curves, turning points with diagrams, and what the network alone sees there
+    /// A page to look at: each game on a board, curves, turning points, and what the network alone sees there
     #[arg(long, value_name = "FILE.html")]
     html: Option<PathBuf>,
 }
@@ -98,14 +101,17 @@ impl Analyse {
                 None => Effort::Nodes(self.nodes.unwrap_or(NODES)),
             },
             lines: self.multipv.max(1),
-            settings: format!("{} threads, options {}", settings.threads, options.join(" ")),
+            workers: settings.threads,
+            settings: format!("options {}", options.join(" ")),
             out: &out,
+            announce: &|cost| eprintln!("{cost}"),
             // Relaxed: the flag publishes nothing else.
             stop: &|| raised.load(Ordering::Relaxed),
         };
         let weights = settings.weights_file.clone();
-        let mut analyst = Analyst::new(&Installed::default(), settings)?;
-        let (done, journal) = run(&collection, &mut analyst, &task)?;
+        // Positions are searched in parallel, each by one thread: a thread never waits for another one's tree.
+        let analyst = Analyst::new(&Installed::default(), Settings { threads: 1, ..settings })?;
+        let (done, journal) = run(&collection, &analyst, &task)?;
 
         let mut sink = Sink::default();
         let cut = games.iter().filter(|game| !game.lost.is_empty()).count();
@@ -131,7 +137,7 @@ impl Analyse {
             journal.delete()?;
         } else {
             sink.say(format_args!(
-                "stopped after {} of {} positions; the same command goes on from {}",
+                "stopped after {} of {} searches; the same command goes on from {}",
                 done.searched,
                 done.positions,
                 journal_path(&out).display()
@@ -156,7 +162,9 @@ impl Analyse {
 
     fn settings(&self) -> Result<Settings, Failure> {
         let mut settings = read_settings(&self.options)?;
-        settings.threads = self.threads.unwrap_or(settings.threads).max(1);
+        let is_given = self.options.iter().any(|(name, _)| name.eq_ignore_ascii_case("Threads"));
+        let wanted = self.threads.or(is_given.then_some(settings.threads));
+        settings.threads = host::threads(wanted.unwrap_or_else(cores));
         settings.multipv = self.multipv.max(1);
         // Only a tree search has lines for several moves, which the glyphs rest on.
         match &settings.search {

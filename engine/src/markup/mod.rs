@@ -1,8 +1,10 @@
-//! Building blocks of pages and pictures: escaping for HTML and SVG, the style sheet, and [`board`] diagrams.
+//! Building blocks of pages and pictures: escaping for HTML and SVG, the style sheet, [`board`] diagrams, and a
+//! [`viewer`] of games.
 //! Independent of search, network and matches.
 
 pub mod board;
 pub mod pgn;
+pub mod viewer;
 
 /// Style sheet of all pages.
 pub const PAGE_STYLE: &str = include_str!("page.css");

@@ -3,7 +3,7 @@
 //!
 //! Nothing here knows of clocks, GUIs or pondering; that is [`super::engine`]'s part.
 
-use super::blunder_check::{BlunderCheck, POSITIONS_PER_PLAYOUT, Refutation};
+use super::blunder_check::{BlunderCheck, Refutation};
 use super::clock::Budget;
 use super::host;
 use super::limits::Limits;
@@ -23,6 +23,7 @@ use mcts::{Control, Snapshot, View};
 use nn::evaluator::cached::Cached;
 use nn::{EvalError, Evaluation, Query};
 use shakmaty::Position;
+use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -77,6 +78,8 @@ pub struct Analyst {
     timing: EvalTiming,
     tables: Option<Tables>,
     session: SearchSession,
+    /// Warnings in the log: each is logged once.
+    logged: Arc<Mutex<HashSet<String>>>,
 }
 
 /// Shown the search after each minibatch; `Break` ends it.
@@ -115,7 +118,32 @@ impl Analyst {
             log::warn!("{tables}; {trouble}");
         }
         let tables = tables.up_to(settings.syzygy_probe_limit).filter(|_| !settings.imagines());
-        Ok(Analyst { settings, network, timing, tables, session })
+        let logged = Arc::default();
+        Ok(Analyst { settings, network, timing, tables, session, logged })
+    }
+
+    /// An analyst with the same network, cache and tables, and a search tree of its own in as much memory, for another
+    /// thread.
+    #[must_use]
+    pub fn sibling(&self) -> Analyst {
+        let mut session = SearchSession::default();
+        if let Some(shortage) = session.reserve(&self.settings) {
+            self.warn(shortage.to_string());
+        }
+        Analyst {
+            settings: self.settings.clone(),
+            network: self.network.clone(),
+            timing: self.timing,
+            tables: self.tables.clone(),
+            session,
+            logged: self.logged.clone(),
+        }
+    }
+
+    /// Time of one evaluation by the network, as measured when it was loaded.
+    #[must_use]
+    pub fn evaluation_time(&self) -> Duration {
+        self.timing.single
     }
 
     /// The network's name, for humans.
@@ -163,20 +191,29 @@ impl Analyst {
             (size, _) => size,
         };
         let plan = Plan { playouts, ..Plan::new(&self.network, settings, batch) };
-        let root = self.session.set_root(&self.network, settings, self.tables.clone(), game);
-        root.warnings.iter().for_each(|warning| log::warn!("{warning}"));
+        let mut root = self.session.set_root(&self.network, settings, self.tables.clone(), game);
+        root.warnings.drain(..).for_each(|warning| self.warn(warning));
         let time = budget.map(|budget| budget.hard);
         let control = Watched { time, over: AtomicBool::new(false), watch: Mutex::new(watch) };
         let outcome = self.session.run(&root, &plan, &control);
         outcome.error.map_or(Ok(outcome.snapshot), Err)
     }
 
-    /// Checks the `best` move of a search of as many `playouts` for a blunder. None if it stands, or the alpha-beta
-    /// search is missing. Blocks for about a quarter of that search's time.
-    pub fn refute(&mut self, game: &Game, best: Action, playouts: u64) -> Option<Refutation> {
-        let most = POSITIONS_PER_PLAYOUT.saturating_mul(playouts);
+    /// Checks the `best` move of a search for a blunder by an alpha-beta search of `most` positions. None if it
+    /// stands, or if the options have no such check. Blocks.
+    pub fn refute(&mut self, game: &Game, best: Action, most: u64) -> Option<Refutation> {
+        if !self.settings.checks_blunders() {
+            return None;
+        }
         let check = BlunderCheck { game, allowed: &[], is_over: &|positions| positions >= most };
         check.refute(best, self.session.alpha_beta()?)
+    }
+
+    fn warn(&self, warning: String) {
+        let mut logged = self.logged.lock().unwrap_or_else(PoisonError::into_inner);
+        if logged.insert(warning.clone()) {
+            log::warn!("{warning}");
+        }
     }
 
     /// What the network alone says of the last position of `game`, move by move in the order of
@@ -226,6 +263,7 @@ impl Control<AnyWorld> for Watched<'_, '_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::settings::WorldModel;
     use crate::play::network::{Only, hashed};
 
     fn analyst() -> Analyst {
@@ -261,6 +299,24 @@ mod tests {
         let brief = Effort::Time(Duration::from_millis(1));
         let found = analyst.search(&game, brief, &mut |_| ControlFlow::Continue(())).unwrap();
         assert!(!found.lines.is_empty());
+    }
+
+    #[test]
+    fn a_warning_is_logged_once() {
+        let settings = Settings { threads: 1, hash_mb: 4, ..Settings::default() };
+        // The made-up network imagines no positions.
+        let settings = Settings { world_model: WorldModel::Learned, ..settings };
+        let first = Analyst::new(&Only(hashed()), settings).unwrap();
+        for mut analyst in [first.sibling(), first.sibling()] {
+            for _ in 0..2 {
+                let effort = Effort::Nodes(1);
+                let found =
+                    analyst.search(&Game::default(), effort, &mut |_| ControlFlow::Continue(()));
+                assert_eq!(found.unwrap().playouts, 1);
+            }
+        }
+        let logged = first.logged.lock().unwrap();
+        assert_eq!(logged.len(), 1, "{logged:?}");
     }
 
     #[test]

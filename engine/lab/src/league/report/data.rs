@@ -1,4 +1,4 @@
-//! Games as JSON for the page's script, without characters that HTML could interpret.
+//! Games for the page's script.
 
 use crate::league::book::{Book, Entry};
 use crate::league::config::League;
@@ -8,7 +8,7 @@ use shakmaty::{Color, Position};
 use uci::Score;
 
 #[derive(Serialize)]
-struct Data<'a> {
+pub(super) struct Data<'a> {
     agents: Vec<&'a str>,
     games: Vec<Game>,
 }
@@ -31,14 +31,11 @@ struct Game {
 }
 
 /// Agents and games.
-pub(super) fn json(league: &League, book: &Book) -> String {
-    let data = Data {
+pub(super) fn of<'a>(league: &'a League, book: &Book) -> Data<'a> {
+    Data {
         agents: league.agents.iter().map(|agent| agent.name.as_str()).collect(),
         games: book.games().iter().map(game).collect(),
-    };
-    // Cannot fail: no maps with non-string keys, and an in-memory writer.
-    let text = serde_json::to_string(&data).unwrap_or_default();
-    text.replace('<', "\\u003c")
+    }
 }
 
 fn game(entry: &Entry) -> Game {

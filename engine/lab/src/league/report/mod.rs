@@ -11,7 +11,7 @@ use super::pgn::{self, Tags};
 use super::standings::{Row, Standings};
 use chart::{Chart, Line, Point};
 use engine::markup::board::{BOARD_STYLE, pieces};
-use engine::markup::{PAGE_STYLE, counted, escape};
+use engine::markup::{PAGE_STYLE, counted, escape, viewer};
 use std::fmt::{self, Write as _};
 
 /// The page. `about` names program and date.
@@ -21,8 +21,9 @@ pub fn page(league: &League, book: &Book, standings: &Standings, about: &str) ->
     let mut out = format!(
         "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>\n\
          <meta name='viewport' content='width=device-width, initial-scale=1'>\n\
-         <title>{name}</title>\n<style>\n{PAGE_STYLE}{BOARD_STYLE}{}</style></head><body>\n{}\
+         <title>{name}</title>\n<style>\n{PAGE_STYLE}{BOARD_STYLE}{}{}</style></head><body>\n{}\
          <h1>{name}</h1>\n<p class='soft'>{} of {}. {}</p>\n",
+        viewer::STYLE,
         include_str!("page.css"),
         pieces(),
         book.games().len(),
@@ -34,12 +35,11 @@ pub fn page(league: &League, book: &Book, standings: &Standings, about: &str) ->
     over_time(&mut out, standings);
     cross_table(&mut out, league, book, standings);
     out += include_str!("games.html");
-    let _ = write!(
-        out,
-        "<script type='application/json' id='data'>{}</script>\n<script>\n{}</script>\n</body></html>\n",
-        data::json(league, book),
-        include_str!("page.js")
-    );
+    out += viewer::ELEMENTS;
+    out += "</div>\n</div>\n";
+    out += &viewer::data_element("data", &data::of(league, book));
+    let script = include_str!("page.js");
+    let _ = writeln!(out, "<script>\n{}{script}</script>\n</body></html>", viewer::SCRIPT);
     out
 }
 

@@ -1,0 +1,31 @@
+(() => {
+  for (const game of JSON.parse(document.getElementById('replays').textContent)) {
+    const section = document.getElementById('g' + game.number), find = name => section.querySelector(name);
+    const root = find('.viewer'), plot = find('.plot'), cursor = find('.cursor'), share = find('.white-share');
+    const plies = game.glyphs.length;
+
+    const viewer = Viewer(root, (ply, turned) => {
+      const win = game.wins[ply];
+      share.hidden = win === null;
+      share.classList.toggle('turned', turned);
+      share.firstChild.style.height = (win || 0) / 10 + '%';
+      cursor.hidden = false;
+      cursor.style.left = 100 * ply / Math.max(1, plies) + '%';
+      find('.score').textContent = win === null ? '' : `${game.scores[ply]} White wins ${Math.round(win / 10)} %`;
+      find('.note').textContent = ply > 0 ? game.notes[ply - 1] : '';
+    });
+    viewer.open(game);
+
+    plot.onclick = event => {
+      const box = plot.getBoundingClientRect();
+      viewer.go(Math.round(plies * (event.clientX - box.left) / box.width));
+    };
+    for (const link of section.querySelectorAll('a[data-ply]')) {
+      link.onclick = event => {
+        event.preventDefault();
+        viewer.go(+link.dataset.ply);
+        root.scrollIntoView({ block: 'nearest' });
+      };
+    }
+  }
+})();
