@@ -38,7 +38,7 @@ const Viewer = (() => {
     return board;
   };
 
-  // As `arrow` in board.rs.
+  // As `draw` in board.rs.
   const arrow = ([x0, y0], [x1, y1]) => {
     const length = Math.hypot(x1 - x0, y1 - y0) || 1, along = (x1 - x0) / length, across = (y1 - y0) / length;
     const at = (forward, aside) => `${x1 + along * forward - across * aside} ${y1 + across * forward + along * aside}`;
