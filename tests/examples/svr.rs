@@ -3,6 +3,8 @@
 //!
 //!     cargo run --release --example svr -- positions.mavg.zst
 
+#![allow(clippy::print_stderr)]
+
 use clap::Parser;
 use lab::conventional::regress::board::Board;
 use lab::conventional::regress::features::Features;

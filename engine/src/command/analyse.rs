@@ -104,7 +104,7 @@ impl Analyse {
             workers: settings.threads,
             settings: format!("options {}", options.join(" ")),
             out: &out,
-            announce: &|cost| eprintln!("{cost}"),
+            announce: &|cost| write_stderr(cost),
             // Relaxed: the flag publishes nothing else.
             stop: &|| raised.load(Ordering::Relaxed),
         };

@@ -8,6 +8,7 @@ use clap::Args;
 use engine::command::output::Failure;
 use engine::interrupt::raised_by_ctrl_c;
 use engine::play::network::Networks;
+use engine::stderr_log::write_stderr;
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 
@@ -90,10 +91,10 @@ impl SelfPlayArgs {
             stop: raised_by_ctrl_c()?,
         };
         let Played { games, results: [white, drawn, black], positions, full } = run.run()?;
-        eprintln!("{games} games are in {}", self.out.display());
-        eprintln!(
+        write_stderr(format_args!("{games} games are in {}", self.out.display()));
+        write_stderr(format_args!(
             "this run: +{white} ={drawn} -{black} for White, {positions} positions, {full} with visits"
-        );
+        ));
         Ok(())
     }
 }
