@@ -8,8 +8,10 @@ use mcts::{Control, FinalMove, Line, Params, Searcher, View, World};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-/// Memory of a tree.
-const TREE_BYTES: usize = 64 << 20;
+/// Largest memory of a tree.
+const MAX_TREE_BYTES: u64 = 64 << 20;
+/// Memory of a playout: a position of Hex has up to 361 moves. A full tree is compacted.
+const PLAYOUT_BYTES: u64 = 4 << 10;
 
 /// A player of any game.
 pub struct Player<G: Game, J: Judge<G>> {
@@ -57,7 +59,8 @@ impl<G: Game, J: Judge<G>> Player<G, J> {
     /// A player that searches with these parameters.
     #[must_use]
     pub fn new(game: G, judge: J, params: Params, playouts: u64) -> Player<G, J> {
-        let searcher = Searcher::new(params, TREE_BYTES);
+        let bytes = playouts.saturating_mul(PLAYOUT_BYTES).clamp(1 << 20, MAX_TREE_BYTES);
+        let searcher = Searcher::new(params, usize::try_from(bytes).unwrap_or(1 << 20));
         Player { world: GameWorld { game, judge }, searcher, playouts }
     }
 

@@ -43,8 +43,8 @@ impl Solved for ConnectFour {
 
     fn first_solved_ply(&self) -> usize {
         match self.rows * self.columns {
-            ..=24 => 0,
-            ..=30 => 4,
+            0..=24 => 0,
+            25..=30 => 4,
             _ => 8,
         }
     }

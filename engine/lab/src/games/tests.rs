@@ -1,9 +1,9 @@
 //! The forward pass against burn, and a game learned to perfection.
 
-use super::exam::{Marks, Question, Solved, mark, without_search};
+use super::exam::{Question, Solved, mark, without_search};
 use super::gradient::Gradient;
 use super::learn::{Limit, Settings, learn};
-use super::measure::searcher;
+use super::measure::mark_search;
 use super::record::{Record, Turn, read_games};
 use super::sample::{Batch, Sample, Use};
 use super::twin::Twin;
@@ -17,7 +17,6 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
 use train::network::Buckets;
 
 /// Positions of random games.
@@ -138,75 +137,6 @@ fn the_gradient_is_that_of_burn() {
     compare_gradients(&Hex::new(4).unwrap());
 }
 
-#[test]
-#[ignore = "a measurement"]
-fn speed() {
-    let game = ConnectFour::default();
-    let grid = game.grid();
-    let samples: Vec<Sample<_>> = states(&game, 64)
-        .into_iter()
-        .map(|state| Sample {
-            values: vec![0.5; game.moves(&state).len()],
-            state,
-            policy: Vec::new(),
-            score: 0.5,
-        })
-        .collect();
-    for (channels, blocks) in [(32, 5), (48, 5), (64, 5)] {
-        let network = NetworkFile::random(&game, channels, blocks, 2);
-        let net = BoardNet::new(&network, &game).unwrap();
-        let all: Vec<_> = samples.iter().map(|sample| game.encode(&sample.state)).collect();
-        let best = |work: &mut dyn FnMut()| {
-            (0..9)
-                .map(|_| {
-                    let start = Instant::now();
-                    work();
-                    start.elapsed().as_secs_f64()
-                })
-                .fold(f64::MAX, f64::min)
-        };
-        let own = best(&mut || {
-            all.iter().for_each(|cells| {
-                let _ = net.forward(cells, None);
-            })
-        });
-        println!("{channels}x{blocks} own: {:.0} positions/s", 64.0 / own);
-        let twin = Twin::new(&network.layout, &network.values, &grid).without_gradient();
-        for n in [1, 4, 16] {
-            let batch =
-                Batch::new(&game, &grid, &uses(&samples[..n], |_| None), &Buckets::new(0.75));
-            let time = best(&mut || {
-                twin.forward(n, batch.planes.clone()).moves.try_into_vec_as::<f32>().unwrap();
-            });
-            println!("{channels}x{blocks} burn, {n}: {:.0} positions/s", n as f64 / time);
-        }
-        let NetworkFile { layout, values, .. } = &network;
-        let time = best(&mut || {
-            let mut grads = vec![0.0; layout.len];
-            for samples in samples.chunks(16) {
-                let batch = Batch::new(&game, &grid, &uses(samples, |_| None), &Buckets::new(0.75));
-                Gradient { layout, values, grid: &grid }.add(&batch, 64, &mut grads);
-            }
-        });
-        println!("{channels}x{blocks} own gradient, 1 thread: {:.0} positions/s", 64.0 / time);
-        for threads in [1, 2] {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            let time = pool.install(|| {
-                best(&mut || {
-                    let twin = Twin::new(&network.layout, &network.values, &grid);
-                    let batch =
-                        Batch::new(&game, &grid, &uses(&samples, |_| None), &Buckets::new(0.75));
-                    twin.gradient(&batch, 64, &mut vec![0.0; network.layout.len]);
-                })
-            });
-            println!(
-                "{channels}x{blocks} burn's gradient, {threads} threads: {:.0} positions/s",
-                64.0 / time
-            );
-        }
-    }
-}
-
 fn folder(name: &str) -> PathBuf {
     let folder = std::env::temp_dir().join(format!("mavka-games-{name}-{}", std::process::id()));
     let _ = fs::remove_dir_all(&folder);
@@ -247,35 +177,28 @@ fn all_questions<G: Solved>(game: &G) -> Vec<Question> {
     found
 }
 
-fn marks<G: Solved>(
-    game: &G,
-    network: &NetworkFile,
-    all: &[Question],
-    playouts: u64,
-) -> [Marks; 2] {
-    let network = BoardNet::new(network, game).unwrap();
-    let policy = mark(game, all, |state| without_search(&network, game, state, false));
-    [policy, mark(game, all, searcher(game, &network, playouts))]
-}
-
+/// After 12 generations the policy alone keeps the value in 95 % of the 1,931 positions that matter, untrained in 35 %.
 #[test]
 fn hex_on_nine_cells_is_learned_from_nothing() {
     let game = Hex::new(3).unwrap();
     let (folder, settings) = (folder("hex"), small(&game));
-    let limit = Limit { hours: f64::INFINITY, generations: 12 };
-    let start = Instant::now();
-    let rows = learn(&game, &settings, &folder, 2, limit, &AtomicBool::new(false)).unwrap();
-    println!("{:.1} s", start.elapsed().as_secs_f64());
-    for row in &rows {
-        println!("{row:?}");
-    }
     let all = all_questions(&game);
-    let network = NetworkFile::load(&folder.join("network.safetensors")).unwrap();
-    let untrained = NetworkFile::random(&game, 16, 2, 1);
-    for network in [&untrained, &network] {
-        let [policy, search] = marks(&game, network, &all, 40);
-        println!("policy {}; search {}", policy.describe(), search.describe());
-    }
+    let policy = |network: &NetworkFile| {
+        let network = BoardNet::new(network, &game).unwrap();
+        mark(&game, &all, |state| without_search(&network, &game, state, false))
+    };
+    let untrained = policy(&NetworkFile::random(&game, 16, 2, 1)).share();
+    assert!(untrained < 0.6, "{untrained}");
+    let mut last = String::new();
+    let perfect = (8..=40).step_by(4).any(|generations| {
+        let limit = Limit { hours: f64::INFINITY, generations };
+        learn(&game, &settings, &folder, 2, limit, &AtomicBool::new(false)).unwrap();
+        let network = NetworkFile::load(&folder.join("network.safetensors")).unwrap();
+        let search = mark_search(&game, &BoardNet::new(&network, &game).unwrap(), &all, 100);
+        last = format!("{generations}: {}; {}", policy(&network).describe(), search.describe());
+        policy(&network).share() > 0.93 && search.all[0] == search.all[1]
+    });
+    assert!(perfect, "{last}");
     fs::remove_dir_all(&folder).unwrap();
 }
 
@@ -288,8 +211,8 @@ fn tiny() -> Settings {
 
 const ONE: Limit = Limit { hours: f64::INFINITY, generations: 1 };
 
-/// The file of one generation in a new folder.
-fn run_once(name: &str, threads: usize, begun: &[u8]) -> (PathBuf, [Vec<u8>; 2]) {
+/// A new folder with one generation, the file of its games, and the weights.
+fn run_once(name: &str, threads: usize, begun: &[u8]) -> (PathBuf, Vec<u8>, Vec<f32>) {
     let (game, folder) = (Hex::new(3).unwrap(), folder(name));
     if !begun.is_empty() {
         fs::create_dir_all(&folder).unwrap();
@@ -298,20 +221,20 @@ fn run_once(name: &str, threads: usize, begun: &[u8]) -> (PathBuf, [Vec<u8>; 2])
         fs::write(folder.join("games.jsonl"), begun).unwrap();
     }
     learn(&game, &tiny(), &folder, threads, ONE, &AtomicBool::new(false)).unwrap();
-    let files = ["games-00001.jsonl.zst", "network.safetensors"];
-    let files = files.map(|file| fs::read(folder.join(file)).unwrap());
-    (folder, files)
+    let games = fs::read(folder.join("games-00001.jsonl.zst")).unwrap();
+    let network = NetworkFile::load(&folder.join("network.safetensors")).unwrap();
+    (folder, games, network.values)
 }
 
 #[test]
 fn a_seed_repeats_exactly_even_after_a_kill_and_on_more_threads() {
-    let (first, files) = run_once("repeats", 1, b"");
-    let games = zstd::decode_all(&files[0][..]).unwrap();
+    let (first, packed, weights) = run_once("repeats", 1, b"");
+    let games = zstd::decode_all(&packed[..]).unwrap();
     let lines: Vec<&[u8]> = games.split_inclusive(|byte| *byte == b'\n').collect();
     // Killed while the second of two games was written, which had ended in another order.
     let begun = [lines[3], lines[1], &lines[2][..9]].concat();
-    let (second, again) = run_once("killed", 2, &begun);
-    assert!(files == again);
+    let (second, packed_again, weights_again) = run_once("killed", 2, &begun);
+    assert!(packed == packed_again && weights == weights_again);
     assert!(!second.join("games.jsonl").exists());
     // A finished run has nothing to do, and other settings are refused.
     let game = Hex::new(3).unwrap();
@@ -326,7 +249,7 @@ fn a_seed_repeats_exactly_even_after_a_kill_and_on_more_threads() {
 
 #[test]
 fn damaged_files_end_a_run_with_one_line() {
-    let (folder, files) = run_once("damaged", 1, b"");
+    let (folder, packed, _) = run_once("damaged", 1, b"");
     let game = Hex::new(3).unwrap();
     let more = Limit { generations: 2, ..ONE };
     let fault = || {
@@ -336,9 +259,9 @@ fn damaged_files_end_a_run_with_one_line() {
         why
     };
     let games = folder.join("games-00001.jsonl.zst");
-    fs::write(&games, &files[0][..files[0].len() / 2]).unwrap();
+    fs::write(&games, &packed[..packed.len() / 2]).unwrap();
     assert!(fault().contains("games-00001.jsonl.zst: "), "{}", fault());
-    let text = String::from_utf8(zstd::decode_all(&files[0][..]).unwrap()).unwrap();
+    let text = String::from_utf8(zstd::decode_all(&packed[..]).unwrap()).unwrap();
     fs::write(&games, text.replacen("\"action\":", "\"action\":9", 1)).unwrap();
     let why = fault();
     assert!(why.contains("line 1: illegal move 9") && why.contains("delete the file"), "{why}");

@@ -45,13 +45,6 @@ impl<'a> Twin<'a> {
         Twin { layout, grid, device, leaves }
     }
 
-    /// For measurements of the forward pass.
-    pub fn without_gradient(mut self) -> Twin<'a> {
-        self.device = Device::flex();
-        self.leaves = self.leaves.into_iter().map(Tensor::inner).collect();
-        self
-    }
-
     fn param<const D: usize>(&self, range: &Range<usize>, shape: [usize; D]) -> Tensor<D> {
         let at = self.layout.params.partition_point(|param| param.range.start < range.start);
         self.leaves[at].clone().reshape(shape)
