@@ -355,7 +355,7 @@ mod tests {
         assert_eq!(game.cut, None, "its own moves are all there");
         let game = only("[Event \"a\"] [White \"x\"] [Event \"b\"]\n\n1. e4 e9} *\n");
         assert_eq!(game.lost[0], "line 1: a second tag Event, `b`, is skipped");
-        assert_eq!((game.tags.len(), &*game.line.moves[0].comments[0]), (2, "Not read: e9)"));
+        assert_eq!((game.tags.len(), &*game.line.moves[0].comments[0]), (2, "Not read: e9 )"));
         let [Entry::Unreadable { raw, .. }, Entry::Game(after)] =
             &read_games("[Variant \"Atomic\"]\n\n1. e4 *\n\n[White \"B\"]\n\n1. d4 *\n", 1)[..]
         else {

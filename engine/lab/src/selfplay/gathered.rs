@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_together_is_one_batch_and_each_caller_gets_its_own_answers() {
+    fn all_that_wait_are_one_batch_and_each_caller_gets_its_own_answers() {
         let slow = Arc::new(Slow { callers: Barrier::new(2), sizes: Mutex::default() });
         let inner: Arc<dyn Evaluator> = slow.clone();
         let gathered = Gathered::new(&inner, 6).unwrap();
