@@ -115,24 +115,24 @@ impl Game {
             }
         }
         let mode = order[0];
-        Chess::from_setup(setup, mode)
+        let checked = Chess::from_setup(setup, mode)
             .or_else(shakmaty::PositionError::ignore_invalid_castling_rights)
             .or_else(shakmaty::PositionError::ignore_invalid_ep_square)
-            .or_else(shakmaty::PositionError::ignore_impossible_check)
-            // Composed positions, such as those of paper 003, may have nine pawns or many bishops.
-            .or_else(|error| match error.clone().ignore_too_much_material() {
-                Ok(start)
-                    if Color::ALL.iter().all(|&side| moves_at_most(&start, side) <= MOST_MOVES) =>
-                {
-                    Ok(start)
-                }
-                _ => Err(error),
-            })
-            .map(|start| Game::new(start, mode))
-            .map_err(|error| GameError::Position {
-                fen: text.to_owned(),
-                why: reasons(error.kinds()),
-            })
+            .or_else(shakmaty::PositionError::ignore_impossible_check);
+        let error = match checked {
+            Ok(start) => return Ok(Game::new(start, mode)),
+            Err(error) => error,
+        };
+        // Composed positions, such as those of paper 003, may have nine pawns or many bishops.
+        let few_moves =
+            |start: &Chess| Color::ALL.iter().all(|&side| moves_at_most(start, side) <= MOST_MOVES);
+        match error.clone().ignore_too_much_material() {
+            Ok(start) if few_moves(&start) => Ok(Game::new(start, mode)),
+            _ => {
+                let why = reasons(error.kinds());
+                Err(GameError::Position { fen: text.to_owned(), why })
+            }
+        }
     }
 
     /// Plays a move in either castling notation.

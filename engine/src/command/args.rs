@@ -65,7 +65,7 @@ pub fn split_position(words: &[String]) -> (String, &[String]) {
         count = words.len().min(4);
         // Counters, of which each may be missing.
         let is_counter = |word: &String| word.parse::<u32>().is_ok();
-        while count >= 4 && count < 6 && words.get(count).is_some_and(is_counter) {
+        while (4..6).contains(&count) && words.get(count).is_some_and(is_counter) {
             count += 1;
         }
     }

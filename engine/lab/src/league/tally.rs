@@ -152,18 +152,16 @@ impl Tally {
             out += &format!("  {title:<24}{one:>first$}   {two:>second$}\n");
         };
         row("", names);
-        let counts: [(&str, fn(&Record) -> u64); 7] = [
-            ("lost on time", |record| record.time_losses),
-            ("illegal moves", |record| record.illegal_moves),
-            ("crashes", |record| record.crashes),
-            ("no answer", |record| record.stalls),
-            ("protocol warnings", |record| record.warnings.iter().sum()),
-            ("longest move, ms", |record| record.slowest.as_millis() as u64),
-            ("nodes a move", |record| record.nodes / record.moves.max(1)),
-        ];
-        for (title, count) in counts {
+        let mut counts = |title, count: fn(&Record) -> u64| {
             row(title, records.map(|record| count(record).to_string()));
-        }
+        };
+        counts("lost on time", |record| record.time_losses);
+        counts("illegal moves", |record| record.illegal_moves);
+        counts("crashes", |record| record.crashes);
+        counts("no answer", |record| record.stalls);
+        counts("protocol warnings", |record| record.warnings.iter().sum());
+        counts("longest move, ms", |record| record.slowest.as_millis() as u64);
+        counts("nodes a move", |record| record.nodes / record.moves.max(1));
         row(
             "ms a move",
             records.map(|record| format!("{:.1}", 1000.0 * record.pace().unwrap_or(0.0))),
