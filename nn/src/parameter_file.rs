@@ -70,7 +70,7 @@ impl Format {
     /// The tensors and facts of a file.
     ///
     /// # Errors
-    /// Not safetensors, a header beyond [`MAX_HEADER_BYTES`], another format, or a newer version.
+    /// Not safetensors, a header beyond `MAX_HEADER_BYTES`, another format, or a newer version.
     pub fn open(self, bytes: &[u8]) -> Result<(SafeTensors<'_>, Facts), CheckpointError> {
         // A file begins with its header's length.
         if let Some(length) = bytes.first_chunk().map(|length| u64::from_le_bytes(*length))
