@@ -3,6 +3,7 @@
 //! The number of second searches depends on the games; before the first of them is finished it is a share of all
 //! positions, measured on amateur games.
 
+use crate::markup::counted;
 use crate::play::analyst::Effort;
 use std::fmt;
 use std::time::Duration;
@@ -59,14 +60,9 @@ impl Cost {
 /// `33 games, 2100 positions: about 0.5 million nodes, 4 minutes with 2 threads`.
 impl fmt::Display for Cost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let plural = |count: usize| if count == 1 { "" } else { "s" };
         let Cost { games, positions, workers, .. } = self;
-        write!(
-            f,
-            "{games} game{}, {positions} position{}: about ",
-            plural(*games),
-            plural(*positions)
-        )?;
+        let (games, positions) = (counted(*games, "game"), counted(*positions, "position"));
+        write!(f, "{games}, {positions}: about ")?;
         match self.nodes() {
             Some(nodes) if nodes >= 950_000.0 => write!(f, "{:.1} million nodes, ", nodes / 1e6)?,
             Some(nodes) => write!(f, "{:.0} thousand nodes, ", (nodes / 1e3).ceil())?,
@@ -78,8 +74,8 @@ impl fmt::Display for Cost {
             ..5400.0 => ((seconds / 60.0).round(), "minute"),
             _ => ((seconds / 3600.0).round(), "hour"),
         };
-        let several = if amount == 1.0 { "" } else { "s" };
-        write!(f, "{amount:.0} {unit}{several} with {workers} thread{}", plural(*workers))
+        let (amount, workers) = (counted(amount as usize, unit), counted(*workers, "thread"));
+        write!(f, "{amount} with {workers}")
     }
 }
 

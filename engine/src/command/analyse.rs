@@ -12,6 +12,7 @@ use crate::errors::FileError;
 use crate::eval::look::Inspection;
 use crate::files::{Named, check_outputs, target, write_whole};
 use crate::interrupt::raised_by_ctrl_c;
+use crate::markup::counted;
 use crate::options::settings::{Search, Settings};
 use crate::pgn::text::STDIN;
 use crate::play::analyst::{Analyst, Effort};
@@ -183,11 +184,6 @@ fn beside(file: &Path) -> PathBuf {
     let bare = if packed { file.with_extension("") } else { file.to_owned() };
     let stem = bare.file_stem().unwrap_or_default().to_string_lossy();
     file.with_file_name(format!("{stem}-analysed.pgn"))
-}
-
-/// `1 game`, `2 games`.
-fn counted(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]

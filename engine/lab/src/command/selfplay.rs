@@ -1,9 +1,10 @@
 //! `mavka-lab selfplay`: arguments of [`crate::selfplay::run`].
 
 use super::args::{WordError, read_openings};
+use crate::league::openings;
 use crate::networks::LabNetworks;
 use crate::selfplay::game::Recipe;
-use crate::selfplay::run::{Played, SelfPlay, shuffled};
+use crate::selfplay::run::{Played, SelfPlay};
 use clap::Args;
 use engine::command::output::Failure;
 use engine::interrupt::raised_by_ctrl_c;
@@ -69,10 +70,11 @@ impl SelfPlayArgs {
     /// # Errors
     /// A file cannot be read or written, or the network fails.
     pub fn run(self) -> Result<(), Failure> {
-        let openings = match &self.openings {
-            Some(path) => shuffled(read_openings(path, self.chess960)?, self.seed),
+        let mut openings = match &self.openings {
+            Some(path) => read_openings(path, self.chess960)?,
             None => Vec::new(),
         };
+        openings::order(&mut openings, Some(self.seed));
         let run = SelfPlay {
             out: self.out.clone(),
             games: self.games,

@@ -2,14 +2,14 @@
 //! Go", 2019, section 3.1): few searches are long, noisy and teach the policy; most are short and only play the game on.
 
 use super::record::{Record, Turn};
+use crate::selfplay::search::{UntilProven, draw_by_visits};
 use games::game::Game;
 use games::net::BoardNet;
 use games::player::network_params;
 use games::world::GameWorld;
-use mcts::{Ancestor, Control, Line, Params, Searcher, View, World};
+use mcts::{Ancestor, Line, Params, Searcher};
 use nn::rng::{Rng, split_mix};
 use serde::{Deserialize, Serialize};
-use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Memory of a tree.
@@ -117,16 +117,17 @@ impl<'a, G: Game + Clone> Player<'a, G> {
             noise_seed: seed,
             ..network_params(seed)
         });
-        let control = Until { proven: AtomicBool::new(false), stop: self.stop };
+        let control = UntilProven::new(self.stop);
         let outcome = self.searcher.run(&self.world, 1, Some(budget), &control);
         if self.stop.load(Ordering::Relaxed) {
             return None;
         }
         let lines = outcome.snapshot.lines;
-        let proven = control.proven.into_inner();
+        let proven = control.is_proven();
         let best = lines.first()?;
         let drawn = ply < self.play.drawn_plies && !proven;
-        let action = if drawn { draw(&lines, random) } else { best.moves[0] };
+        let chosen = if drawn { draw_by_visits(&lines, random)? } else { best };
+        let action = chosen.moves[0];
         let legal = self.world.game.moves(state);
         let line = |action: &u16| lines.iter().find(|line| line.moves[0] == *action);
         // The target of a won or drawn position is the proven move.
@@ -145,40 +146,5 @@ impl<'a, G: Game + Clone> Player<'a, G> {
             values: legal.iter().map(value).collect(),
             proven: proven.then(|| (2.0 * best.value.q()).round() as u8),
         })
-    }
-}
-
-/// A move in proportion to its visits.
-fn draw(lines: &[Line<u16>], random: &mut Rng) -> u16 {
-    let all: u64 = lines.iter().map(|line| line.visits).sum();
-    let mut at = random.below(usize::try_from(all).unwrap_or(usize::MAX)) as u64;
-    for line in lines {
-        if at < line.visits {
-            return line.moves[0];
-        }
-        at -= line.visits;
-    }
-    lines[0].moves[0]
-}
-
-/// Ends a search when its result is proven, or the run is to end.
-struct Until<'a> {
-    proven: AtomicBool,
-    stop: &'a AtomicBool,
-}
-
-impl<W: World> Control<W> for Until<'_> {
-    fn tick(&self, view: &View<'_, W>) -> ControlFlow<()> {
-        if !view.proven() {
-            return ControlFlow::Continue(());
-        }
-        // Relaxed: read by the same thread.
-        self.proven.store(true, Ordering::Relaxed);
-        ControlFlow::Break(())
-    }
-
-    fn stopped(&self) -> bool {
-        // Relaxed: the flag publishes nothing else.
-        self.stop.load(Ordering::Relaxed)
     }
 }

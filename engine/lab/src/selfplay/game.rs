@@ -4,6 +4,7 @@
 //! bring the game to its end, which every position learns from (playout cap randomization: Wu 2019, KataGo, section
 //! 3.1). A game depends on its seed, the network and the recipe alone.
 
+use super::search::{UntilProven, draw_by_visits};
 use engine::chess::action::Action;
 use engine::chess::game::Game;
 use engine::options::settings::Settings;
@@ -11,13 +12,12 @@ use engine::play::params::{rules_world, search_params};
 use engine::syzygy::Tables;
 use engine::world::RulesWorld;
 use engine::world::rules::State;
-use mcts::{Ancestor, Control, Line, Params, Searcher, View, Wdl};
+use mcts::{Ancestor, Line, Params, Searcher, Wdl};
 use nn::encode::canonical_moves;
 use nn::rng::Rng;
 use nn::{EvalError, Evaluator};
 use shakmaty::{Color, Position};
 use std::fmt;
-use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use train::data::DataError;
@@ -165,27 +165,12 @@ impl<'a> SelfPlayer<'a> {
         let (seed, noise_seed) = (rng.bits(), rng.bits());
         self.searcher.set_params(Params { noise_epsilon, seed, noise_seed, ..self.params.clone() });
         let playouts = visits.saturating_sub(kept).max(visits / NEW_SHARE).max(1);
-        let control = UntilProven { stop: self.stop };
+        let control = UntilProven::new(self.stop);
         let outcome = self.searcher.run(&self.world, 1, Some(playouts), &control);
         match outcome.error {
             Some(why) => Err(why.into()),
             None => Ok(outcome.snapshot.lines),
         }
-    }
-}
-
-/// Ends a search when its result is proven or the run is stopped.
-struct UntilProven<'a> {
-    stop: &'a AtomicBool,
-}
-
-impl Control<RulesWorld> for UntilProven<'_> {
-    fn tick(&self, view: &View<'_, RulesWorld>) -> ControlFlow<()> {
-        if view.proven() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    }
-
-    fn stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
     }
 }
 
@@ -200,18 +185,10 @@ fn won_by(winner: Option<Color>) -> GameResult {
 /// The best move, or with `drawn` one in proportion to its visits, unless the best move wins by proof.
 fn choose(lines: &[Line<Action>], drawn: bool, rng: &mut Rng) -> Option<Action> {
     let best = lines.first()?;
-    let total: u64 = lines.iter().map(|line| line.visits).sum();
-    let mut chosen = best;
-    if drawn && best.value != Wdl::WIN && total > 0 {
-        let mut left = rng.below(usize::try_from(total).unwrap_or(usize::MAX)) as u64;
-        for line in lines {
-            if left < line.visits {
-                chosen = line;
-                break;
-            }
-            left -= line.visits;
-        }
-    }
+    let chosen = match drawn && best.value != Wdl::WIN {
+        true => draw_by_visits(lines, rng)?,
+        false => best,
+    };
     chosen.moves.first().copied()
 }
 

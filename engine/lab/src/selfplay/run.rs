@@ -3,7 +3,7 @@
 
 use super::game::{Recipe, SelfPlayError, SelfPlayer};
 use super::gathered::Gathered;
-use crate::league::{Opening, openings};
+use crate::league::Opening;
 use engine::chess::game::Game;
 use engine::errors::wraps;
 use engine::play::network::Network;
@@ -158,12 +158,6 @@ impl Played {
             GameResult::BlackWon => self.results[2] += 1,
         }
     }
-}
-
-/// Shuffles openings by `seed`.
-pub fn shuffled(mut lines: Vec<Opening>, seed: u64) -> Vec<Opening> {
-    openings::order(&mut lines, Some(seed));
-    lines
 }
 
 #[cfg(test)]
