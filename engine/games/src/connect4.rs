@@ -201,6 +201,7 @@ impl Game for ConnectFour {
                 .collect(),
             edges: [0, rows - 1]
                 .map(|row| cells.clone().map(|cell| cell / columns == row).collect()),
+            passed: (0..rows * columns).map(|cell| cell as u16).collect(),
             images: vec![image(false), image(true)],
         }
     }

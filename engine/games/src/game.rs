@@ -23,6 +23,8 @@ pub struct Grid {
     pub moves: Vec<Vec<u16>>,
     /// Cells on the mover's edges, and on the opponent's: two planes of the network's input.
     pub edges: [Vec<bool>; 2],
+    /// Where each cell goes when the other side's view is taken; its own inverse.
+    pub passed: Vec<u16>,
     /// The symmetries, the identity first.
     pub images: Vec<Image>,
 }
@@ -37,6 +39,23 @@ pub struct Image {
 }
 
 impl Grid {
+    /// The taps in runs of neighbouring columns: row and column of the first, and their number.
+    #[must_use]
+    pub fn runs(&self) -> Vec<(isize, isize, usize)> {
+        let mut runs: Vec<(isize, isize, usize)> = Vec::new();
+        for &(row, column) in self.taps {
+            match runs.last_mut() {
+                Some((last, first, count))
+                    if *last == row && *first + count.cast_signed() == column =>
+                {
+                    *count += 1;
+                }
+                _ => runs.push((row, column, 1)),
+            }
+        }
+        runs
+    }
+
     /// Number of cells.
     #[must_use]
     pub fn cells(&self) -> usize {

@@ -306,6 +306,7 @@ impl Game for Hex {
             taps: &TAPS,
             moves: (0..cells).map(|cell| vec![cell as u16]).collect(),
             edges: [on_edge(&|cell| cell / size), on_edge(&|cell| cell % size)],
+            passed: (0..cells).map(|cell| self.mirrored(cell) as u16).collect(),
             images: [false, true]
                 .map(|turned| Image { cells: image(turned), moves: image(turned) })
                 .to_vec(),

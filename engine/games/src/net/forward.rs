@@ -1,6 +1,6 @@
 //! The forward pass by the kernels of `nn`, one position at a time. The board lies in rows of `columns + 1` tokens, the last of each
-//! empty, with empty rows around it: a neighbour is then a fixed number of rows away, and a convolution is one product per tap,
-//! without a copy of the neighbourhoods.
+//! empty, with empty rows around it: neighbours in one row are then one window of memory, and a convolution is one product per row of
+//! its taps, without a copy of the neighbourhoods.
 
 use super::file::{NetworkFile, UnfitNetwork};
 use super::layout::{Block, Config, Layout, MOVE_COLUMNS, PLANES, RESULTS, planes};
@@ -21,9 +21,8 @@ pub struct BoardNet {
     layout: Layout,
     values: Vec<f32>,
     grid: Grid,
-    /// Rows from a cell to each of its taps.
+    /// Rows from a cell to the first tap of each run, as [`Grid::runs`] orders them.
     steps: Vec<isize>,
-    /// One weight per tap and map, in the order of the maps.
     stem: Map,
     blocks: Vec<[Map; 3]>,
     cells: Map,
@@ -31,9 +30,9 @@ pub struct BoardNet {
     action: [Map; 3],
 }
 
-/// A linear map: its weight, in one part per tap.
+/// A linear map: its weight, for a convolution in one part per run of taps.
 struct Map {
-    taps: Vec<Packed>,
+    parts: Vec<Packed>,
     bias: Range<usize>,
 }
 
@@ -56,35 +55,45 @@ impl BoardNet {
     pub fn new<G: Game>(network: &NetworkFile, game: &G) -> Result<BoardNet, UnfitNetwork> {
         network.check(game)?;
         let NetworkFile { config, layout, values } = network;
-        let (c, t) = (config.channels, config.taps);
-        let weight = |range: &Range<usize>, parts: usize, columns: usize| -> Vec<Packed> {
-            let rows = range.len() / parts / columns;
-            let part = |i: usize| {
-                Mat::new(&values[range.start + i * rows * columns..], rows, columns, columns)
+        let c = config.channels;
+        let grid = game.grid();
+        let runs = grid.runs();
+        // `shares`: how many taps each part has; one tap is the whole of a plain map.
+        let weight = |range: &Range<usize>, shares: &[usize], columns: usize| -> Vec<Packed> {
+            let rows = range.len() / shares.iter().sum::<usize>() / columns;
+            let mut first = range.start;
+            let part = |taps: &usize| {
+                let part = Mat::new(&values[first..], taps * rows, columns, columns);
+                first += taps * rows * columns;
+                Packed::new(part, Method::widest(Arithmetic::Single))
             };
-            (0..parts).map(|i| Packed::new(part(i), Method::widest(Arithmetic::Single))).collect()
+            shares.iter().map(part).collect()
         };
-        let map = |map: &Linear, parts: usize| Map {
-            taps: weight(&map.weight, parts, map.bias.len()),
+        let shares: Vec<usize> = runs.iter().map(|run| run.2).collect();
+        let convolution = |map: &Linear| Map {
+            parts: weight(&map.weight, &shares, map.bias.len()),
+            bias: map.bias.clone(),
+        };
+        let map = |map: &Linear| Map {
+            parts: weight(&map.weight, &[1], map.bias.len()),
             bias: map.bias.clone(),
         };
         let block = |block: &Block| {
-            let pool = block.pool.as_ref().map(|pool| map(pool, 1));
-            let pool = pool.unwrap_or(Map { taps: Vec::new(), bias: 0..0 });
-            [map(&block.first, t), pool, map(&block.second, t)]
+            let pool = block.pool.as_ref().map(map);
+            let pool = pool.unwrap_or(Map { parts: Vec::new(), bias: 0..0 });
+            [convolution(&block.first), pool, convolution(&block.second)]
         };
-        let grid = game.grid();
         let width = grid.columns as isize + 1;
         Ok(BoardNet {
-            steps: grid.taps.iter().map(|(row, column)| row * width + column).collect(),
-            stem: map(&layout.stem, t),
+            steps: runs.iter().map(|(row, column, _)| row * width + column).collect(),
+            stem: convolution(&layout.stem),
             blocks: layout.blocks.iter().map(block).collect(),
-            cells: map(&layout.cells, 1),
-            state: [map(&layout.state, 1), map(&layout.state_out, 1)],
+            cells: map(&layout.cells),
+            state: [map(&layout.state), map(&layout.state_out)],
             action: [
-                Map { taps: weight(&layout.action, 1, c), bias: 0..0 },
-                map(&layout.action_board, 1),
-                map(&layout.action_out, 1),
+                Map { parts: weight(&layout.action, &[1], c), bias: 0..0 },
+                map(&layout.action_board),
+                map(&layout.action_out),
             ],
             config: config.clone(),
             layout: layout.clone(),
@@ -119,9 +128,9 @@ impl BoardNet {
         let (outputs, tokens) = (bias.len(), self.tokens());
         let inputs = x.len() / (tokens + 2 * self.margin());
         let mut into = Accumulate::Bias(bias);
-        for (weight, step) in map.taps.iter().zip(&self.steps) {
+        for (weight, step) in map.parts.iter().zip(&self.steps) {
             let first = self.margin().strict_add_signed(*step);
-            let x = Mat::new(&x[first * inputs..], tokens, inputs, inputs);
+            let x = Mat::windows(&x[first * inputs..], tokens, weight.sizes().0, inputs);
             matmul_packed(out, outputs, into, x, weight, outputs);
             into = Accumulate::Add;
         }
@@ -129,7 +138,7 @@ impl BoardNet {
 
     /// `x * weight + bias` for each row of `x`.
     fn linear(&self, map: &Map, x: &[f32]) -> Vec<f32> {
-        let Some(weight) = map.taps.first() else { return Vec::new() };
+        let Some(weight) = map.parts.first() else { return Vec::new() };
         let (inputs, outputs) = weight.sizes();
         let rows = x.len() / inputs;
         let mut out = vec![0.0; rows * outputs];

@@ -2,6 +2,7 @@
 
 use crate::games::LearnError;
 use crate::games::exam::Solved;
+use crate::games::league::league;
 use crate::games::learn::{Limit, Settings, learn};
 use crate::games::measure::{Measurement, measure};
 use clap::{Args, Subcommand};
@@ -45,6 +46,8 @@ enum Task {
     Learn(Learn),
     /// Compare a network with exact results
     Measure(Measure),
+    /// One network with and without search against plain tree search (paper 000, table 1)
+    League(League),
 }
 
 #[derive(Args)]
@@ -65,10 +68,10 @@ struct Learn {
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Channels of a token
-    #[arg(long, default_value_t = 48)]
+    #[arg(long, default_value_t = 32)]
     channels: usize,
     /// Residual blocks
-    #[arg(long, default_value_t = 5)]
+    #[arg(long, default_value_t = 6)]
     blocks: usize,
     /// Games of a generation
     #[arg(long, default_value_t = 500)]
@@ -87,6 +90,18 @@ struct Measure {
     positions: usize,
     /// Games as the first player against the perfect one
     #[arg(long, default_value_t = 200)]
+    games: usize,
+}
+
+#[derive(Args)]
+struct League {
+    /// The network
+    network: PathBuf,
+    /// The league: games, table.csv, league.svg; run again with the same folder to go on
+    #[arg(long)]
+    folder: PathBuf,
+    /// Games in all
+    #[arg(long, default_value_t = 2000)]
     games: usize,
 }
 
@@ -122,6 +137,7 @@ impl Task {
         match self {
             Task::Learn(task) => task.run(game),
             Task::Measure(task) => task.run(game),
+            Task::League(task) => task.run(game),
         }
     }
 }
@@ -166,6 +182,16 @@ impl Measure {
         let mut out = Sink::default();
         let what = Measurement { positions: self.positions.max(1), games: self.games };
         measure(game, &network, what, &self.folder, &stop, |line| out.say(line))?;
+        out.end()
+    }
+}
+
+impl League {
+    fn run<G: Solved>(&self, game: &G) -> Result<(), Failure> {
+        let network = load(game, &self.network)?;
+        let stop = raised_by_ctrl_c()?;
+        let mut out = Sink::default();
+        league(game, &network, self.games.max(1), &self.folder, &stop, |line| out.say(line))?;
         out.end()
     }
 }

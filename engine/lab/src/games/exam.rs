@@ -1,14 +1,15 @@
 //! Positions whose exact result the solver knows, and the share of them in which a player keeps the value.
 
 use super::error::LearnError;
+use super::exact::{BookSolver, Exact};
 use engine::errors::FileError;
 use engine::files::{read_whole_text, write_whole};
-use games::connect4::ConnectFour;
+use games::connect4::{ConnectFour, Discs};
 use games::game::Game;
-use games::hex::Hex;
+use games::hex::{Hex, Stones};
 use games::net::BoardNet;
+use games::solver::Solver;
 use games::solver::hex::HexSolver;
-use games::solver::{Solvable, Solver};
 use games::world::Judge;
 use nn::numeric::argmax;
 use nn::rng::Rng;
@@ -25,36 +26,35 @@ const RANDOM_SHARE: f64 = 0.4;
 
 /// A game that a solver knows.
 pub trait Solved: Game + Clone {
-    /// Its rules for the solver.
-    type Rules: Solvable<State = Self::State> + Send;
-
-    /// The rules for the solver; None if the board is too large.
-    fn rules(&self) -> Option<Self::Rules>;
+    /// Its solver; None if the board is too large.
+    fn solver(&self) -> Option<Box<dyn Exact<Self::State>>>;
     /// The ply from which on a position takes a few seconds at most.
     fn first_solved_ply(&self) -> usize;
 }
 
 impl Solved for ConnectFour {
-    type Rules = ConnectFour;
-
-    fn rules(&self) -> Option<ConnectFour> {
-        Some(*self)
+    fn solver(&self) -> Option<Box<dyn Exact<Discs>>> {
+        let solver = Solver::new(*self, TABLE_BYTES);
+        if (self.columns, self.rows) == BookSolver::SIZE {
+            return Some(Box::new(BookSolver::new(solver)));
+        }
+        Some(Box::new(solver))
     }
 
     fn first_solved_ply(&self) -> usize {
-        match self.rows * self.columns {
-            0..=24 => 0,
-            25..=30 => 4,
+        match (self.columns, self.rows) {
+            BookSolver::SIZE => 0,
+            (columns, rows) if columns * rows <= 24 => 0,
+            (columns, rows) if columns * rows <= 30 => 4,
             _ => 8,
         }
     }
 }
 
 impl Solved for Hex {
-    type Rules = HexSolver;
-
-    fn rules(&self) -> Option<HexSolver> {
-        HexSolver::new(self.clone())
+    fn solver(&self) -> Option<Box<dyn Exact<Stones>>> {
+        let solver = Solver::new(HexSolver::new(self.clone())?, TABLE_BYTES);
+        Some(Box::new(solver))
     }
 
     fn first_solved_ply(&self) -> usize {
@@ -124,13 +124,16 @@ impl Marks {
     /// Shares in percent with 95 % intervals: overall, and where it matters.
     #[must_use]
     pub fn describe(&self) -> String {
-        let [all, mattering] = [self.all, self.mattering].map(|[count, kept]| {
-            let share = kept as f64 / count.max(1) as f64;
-            let (low, high) = wilson(share, count as f64);
-            format!("{:.1} % [{:.1}, {:.1}] of {count}", 100.0 * share, 100.0 * low, 100.0 * high)
-        });
+        let [all, mattering] = [self.all, self.mattering].map(|[count, kept]| share(kept, count));
         format!("{mattering} where it matters, {all} overall")
     }
+}
+
+/// A share in percent with its 95 % interval.
+pub fn share(kept: usize, count: usize) -> String {
+    let share = kept as f64 / count.max(1) as f64;
+    let (low, high) = wilson(share, count as f64);
+    format!("{:.1} % [{:.1}, {:.1}] of {count}", 100.0 * share, 100.0 * low, 100.0 * high)
 }
 
 /// Answers every question by `choose`.
@@ -181,15 +184,14 @@ pub fn questions<G: Solved>(
     if path.exists() {
         return Ok(Some(read(game, path)?));
     }
-    let Some(rules) = game.rules() else { return Ok(None) };
-    let mut solver = Solver::new(rules, TABLE_BYTES);
+    let Some(mut solver) = game.solver() else { return Ok(None) };
     let mut random = Rng::new(2026 + kind as u64);
     let mut found: Vec<Question> = Vec::new();
     while found.len() < count {
         if !keep_going(found.len()) {
             return Ok(None);
         }
-        found.extend(one_game(game, &mut solver, kind, &mut random));
+        found.extend(one_game(game, &mut *solver, kind, &mut random));
     }
     found.truncate(count);
     let lines = found.iter().map(|question| serde_json::to_string(question).unwrap_or_default());
@@ -201,7 +203,7 @@ pub fn questions<G: Solved>(
 /// The solved positions of one game.
 fn one_game<G: Solved>(
     game: &G,
-    solver: &mut Solver<G::Rules>,
+    solver: &mut dyn Exact<G::State>,
     kind: Kind,
     random: &mut Rng,
 ) -> Vec<Question> {
@@ -214,7 +216,7 @@ fn one_game<G: Solved>(
         }
         let mut question = None;
         if moves.len() >= game.first_solved_ply() {
-            let values = solver.verdicts(&state, SOLVER_NODES).ok();
+            let values = solver.verdicts(&state, SOLVER_NODES);
             question = values.map(|values| Question { moves: moves.clone(), values });
         }
         let mut choice = legal;

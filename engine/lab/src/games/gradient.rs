@@ -1,7 +1,7 @@
 //! Losses and gradient of the network by hand, on the matrix kernels of `nn`: 2.7 times as fast as burn's autodiff (48 channels, 5 blocks,
 //! one thread each, AVX2, the machine busy). `twin`, the same in burn, is the reference of the tests.
 //!
-//! Boards lie behind one another as in [`Batch`], so that a convolution is one product per tap, forwards and backwards.
+//! Boards lie behind one another as in [`Batch`], so that a convolution is one product per row of taps, forwards and backwards.
 
 use super::losses::{LOSSES, WEIGHTS};
 use super::sample::{Batch, Padding};
@@ -62,18 +62,21 @@ impl Gradient<'_> {
         })
     }
 
-    /// Rows of `x`, `[margin + tokens + margin, inputs]`, that each tap reads, and the tap's weight.
-    fn taps(
+    /// For each run of taps: the first number of `x`, `[margin + tokens + margin, inputs]`, that it reads, its weight, and its taps.
+    fn runs(
         &self,
         weight: &Range<usize>,
         inputs: usize,
-    ) -> impl Iterator<Item = (usize, Range<usize>)> {
+    ) -> impl Iterator<Item = (usize, Range<usize>, usize)> {
         let padding = self.padding();
-        let (start, len) = (weight.start, weight.len() / self.grid.taps.len());
-        self.grid.taps.iter().enumerate().map(move |(tap, (row, column))| {
+        let len = weight.len() / self.grid.taps.len();
+        let mut start = weight.start;
+        self.grid.runs().into_iter().map(move |(row, column, taps)| {
             let step = row * padding.width.cast_signed() + column;
             let first = padding.margin().strict_add_signed(step) * inputs;
-            (first, start + tap * len..start + (tap + 1) * len)
+            let range = start..start + taps * len;
+            start = range.end;
+            (first, range, taps)
         })
     }
 
@@ -82,16 +85,16 @@ impl Gradient<'_> {
         let rows = x.len() / inputs - 2 * self.padding().margin();
         let mut out = vec![0.0; rows * outputs];
         let mut into = Accumulate::Bias(&self.values[map.bias.clone()]);
-        for (first, weight) in self.taps(&map.weight, inputs) {
-            let weight = Mat::new(&self.values[weight], inputs, outputs, outputs);
-            let x = Mat::new(&x[first..], rows, inputs, inputs);
+        for (first, weight, taps) in self.runs(&map.weight, inputs) {
+            let weight = Mat::new(&self.values[weight], taps * inputs, outputs, outputs);
+            let x = Mat::windows(&x[first..], rows, taps * inputs, inputs);
             matmul(Method::widest(Arithmetic::Single), &mut out, outputs, into, 1.0, x, weight);
             into = Accumulate::Add;
         }
         out
     }
 
-    /// Gradient of [`Gradient::convolve`] by `dout`, which is 0 at empty tokens. Returns that of `x`, with margins, if `wanted`.
+    /// Gradient of [`Gradient::convolve`] by its weights and bias; `dout` is 0 at empty tokens.
     fn convolve_backward(
         &self,
         map: &Linear,
@@ -99,29 +102,42 @@ impl Gradient<'_> {
         inputs: usize,
         dout: &[f32],
         grads: &mut [f32],
-        wanted: bool,
-    ) -> Vec<f32> {
+    ) {
         let outputs = map.bias.len();
         let rows = dout.len() / outputs;
         ops::add_rows(Isa::found(), dout, &mut grads[map.bias.clone()]);
         let dout = Mat::new(dout, rows, outputs, outputs);
-        let mut dx = vec![0.0; if wanted { x.len() } else { 0 }];
-        for (first, weight) in self.taps(&map.weight, inputs) {
-            let x = Mat::new(&x[first..], rows, inputs, inputs).t();
-            let to = &mut grads[weight.clone()];
+        for (first, weight, taps) in self.runs(&map.weight, inputs) {
+            let x = Mat::windows(&x[first..], rows, taps * inputs, inputs).t();
+            let to = &mut grads[weight];
             matmul(Method::widest(Arithmetic::Single), to, outputs, Accumulate::Add, 1.0, x, dout);
-            if wanted {
-                let weight = Mat::new(&self.values[weight], inputs, outputs, outputs).t();
-                matmul(
-                    Method::widest(Arithmetic::Single),
-                    &mut dx[first..],
-                    inputs,
-                    Accumulate::Add,
-                    1.0,
-                    dout,
-                    weight,
-                );
+        }
+    }
+
+    /// Gradient of [`Gradient::convolve`] by its input, without margins: a convolution of `dout` with each tap at the opposite place.
+    fn convolve_input_backward(&self, map: &Linear, dout: &[f32]) -> Vec<f32> {
+        let (outputs, padding) = (map.bias.len(), self.padding());
+        let inputs = map.weight.len() / outputs / self.grid.taps.len();
+        let (rows, margin) = (dout.len() / outputs, padding.margin() * outputs);
+        let mut padded = vec![0.0; dout.len() + 2 * margin];
+        padded[margin..][..dout.len()].copy_from_slice(dout);
+        let mut dx = vec![0.0; rows * inputs];
+        let mut into = Accumulate::Replace;
+        let mut start = map.weight.start;
+        for (row, column, taps) in self.grid.runs() {
+            let mut flipped = Vec::with_capacity(taps * inputs * outputs);
+            for tap in (0..taps).rev() {
+                let weight = &self.values[start + tap * inputs * outputs..][..inputs * outputs];
+                let column = |output: usize| weight[output..].iter().step_by(outputs);
+                flipped.extend((0..outputs).flat_map(column));
             }
+            start += taps * inputs * outputs;
+            let step = -row * padding.width.cast_signed() - column - (taps.cast_signed() - 1);
+            let first = padding.margin().strict_add_signed(step) * outputs;
+            let x = Mat::windows(&padded[first..], rows, taps * outputs, outputs);
+            let weight = Mat::new(&flipped, taps * outputs, inputs, inputs);
+            matmul(Method::widest(Arithmetic::Single), &mut dx, inputs, into, 1.0, x, weight);
+            into = Accumulate::Add;
         }
         dx
     }
@@ -279,9 +295,9 @@ impl Gradient<'_> {
         tokens.clear();
         for (block, kept) in places.blocks.iter().zip(kept).rev() {
             let Kept { unit, inputs: [first, second], pool } = kept;
-            let mut dh = self.convolve_backward(&block.second, &second, c, &dx, grads, true);
-            let dh = &mut dh[inner(&second)];
-            relu_backward(&second[inner(&second)], dh);
+            self.convolve_backward(&block.second, &second, c, &dx, grads);
+            let mut dh = self.convolve_input_backward(&block.second, &dx);
+            relu_backward(&second[inner(&second)], &mut dh);
             if let (Some(map), Some(pool)) = (&block.pool, pool) {
                 let mut dboard = vec![0.0; n * c];
                 for (dboard, dh) in dboard.chunks_mut(c).zip(dh.chunks(self.padding().tokens() * c))
@@ -290,19 +306,14 @@ impl Gradient<'_> {
                 }
                 let mut dpool = vec![0.0; pool.values.len()];
                 self.linear_backward(map, &pool.values, &dboard, &mut dpool, grads);
-                self.pool_backward(&pool, &dpool, dh);
+                self.pool_backward(&pool, &dpool, &mut dh);
             }
-            let mut dfirst = self.convolve_backward(&block.first, &first, c, dh, grads, true);
-            let dfirst = &mut dfirst[inner(&first)];
-            self.normalise_backward(
-                &block.norm,
-                &unit,
-                (&first[inner(&first)], dfirst),
-                &mut dx,
-                grads,
-            );
+            self.convolve_backward(&block.first, &first, c, &dh, grads);
+            let mut dfirst = self.convolve_input_backward(&block.first, &dh);
+            let rectified = (&first[inner(&first)], &mut dfirst[..]);
+            self.normalise_backward(&block.norm, &unit, rectified, &mut dx, grads);
         }
-        self.convolve_backward(&places.stem, &batch.planes, PLANES, &dx, grads, false);
+        self.convolve_backward(&places.stem, &batch.planes, PLANES, &dx, grads);
         losses
     }
 

@@ -1,6 +1,7 @@
 //! A run: generations of self-play and training in a folder. Every phase ends in a file that is renamed into place, and a finished game
 //! is a line of a journal, so that a kill costs at most the games in progress and the training of one generation.
 
+use super::cached::Cached;
 use super::error::LearnError;
 use super::exam::{Kind, Question, Solved, mark, questions, without_search};
 use super::measure::{contest, mark_search};
@@ -66,17 +67,17 @@ impl Settings {
                 random_plies: 6,
             },
             training: Training {
-                channels: 48,
-                blocks: 5,
+                channels: 32,
+                blocks: 6,
                 batch: 256,
-                uses: 3.0,
+                uses: 5.0,
                 rate: 2e-3,
                 warmup: 200,
                 average: 0.995,
                 window: [20_000, 500_000],
             },
-            exam: 300,
-            contest: 40,
+            exam: 200,
+            contest: 20,
         }
     }
 }
@@ -248,7 +249,7 @@ impl<'a, G: Solved> Run<'a, G> {
 
     /// False if stopped.
     fn play_missing(&self, path: &Path) -> Result<bool, LearnError> {
-        let network = self.board_net(&self.trainer.averaged())?;
+        let network = Cached::new(self.game, self.board_net(&self.trainer.averaged())?);
         let part = self.folder.join("games.jsonl");
         let mut journal = JournalFile::open(&part)?;
         let bytes = journal.read()?;

@@ -1,11 +1,13 @@
 //! A network against exact results: sets of solved positions, and games against a perfect player; and matches of two networks.
 
 use super::error::LearnError;
-use super::exam::{Kind, Marks, Question, Solved, mark, questions, without_search};
+use super::exact::Exact;
+use super::exam::{Kind, Marks, Question, Solved, mark, questions, share, without_search};
+use super::learned::{Tracked, imagining, track};
 use engine::progress::progress;
+use games::game::Game;
 use games::net::BoardNet;
 use games::player::{Player, network_params};
-use games::solver::Solver;
 use nn::rng::{Rng, split_mix};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use rayon::slice::ParallelSlice;
@@ -13,12 +15,10 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use train::metrics::wilson;
 
-/// Random plies before a game of two networks; each opening is played twice.
+/// Random plies before a game of two players; each opening is played twice.
 const OPENING_PLIES: usize = 4;
 /// Questions that one search tree answers.
 const PART: usize = 25;
-/// Memory of the perfect player's table.
-const TABLE_BYTES: usize = 256 << 20;
 /// Largest part of a move's search of the perfect player.
 const SOLVER_NODES: u64 = 100_000_000;
 
@@ -44,6 +44,36 @@ pub fn mark_search<G: Solved>(
     parts.into_iter().fold(Marks::default(), Marks::plus)
 }
 
+/// Chooses moves.
+pub type Chooser<'a, S> = dyn FnMut(&S) -> Option<u16> + 'a;
+
+/// The first player's score in a game whose first plies are random moves of `opening`. `begins`: whether it moves first.
+pub fn score<G: Game>(
+    game: &G,
+    [first, second]: [&mut Chooser<'_, G::State>; 2],
+    begins: bool,
+    opening: u64,
+) -> f64 {
+    let mut random = Rng::new(opening);
+    let (mut state, mut ply) = (game.start(), 0usize);
+    loop {
+        if let Some(result) = game.end(&state) {
+            let firsts = ply.is_multiple_of(2) == begins;
+            return f64::from(if firsts { result.q() } else { result.flip().q() });
+        }
+        let moves = game.moves(&state);
+        let action = if ply < OPENING_PLIES.min(moves.len() / 2) {
+            Some(moves[random.below(moves.len())])
+        } else if ply.is_multiple_of(2) == begins {
+            first(&state)
+        } else {
+            second(&state)
+        };
+        game.play(&mut state, action.unwrap_or(moves[0]));
+        ply += 1;
+    }
+}
+
 /// The first network's score in `games` games against the second, in [0, 1]. Deterministic for a seed, on any threads of the
 /// current rayon pool.
 pub fn contest<G: Solved>(
@@ -53,30 +83,13 @@ pub fn contest<G: Solved>(
     games: usize,
     seed: u64,
 ) -> f64 {
-    let score = |number: usize| {
+    let one = |number: usize| {
         let [mut first, mut second] = networks.map(|network| searcher(game, network, playouts));
         // Both games of a pair have the same opening.
-        let mut random = Rng::new(split_mix(seed) ^ (number / 2) as u64);
-        let (mut state, mut ply) = (game.start(), 0usize);
-        let begins = number.is_multiple_of(2);
-        loop {
-            if let Some(result) = game.end(&state) {
-                let firsts = ply.is_multiple_of(2) == begins;
-                return f64::from(if firsts { result.q() } else { result.flip().q() });
-            }
-            let moves = game.moves(&state);
-            let action = if ply < OPENING_PLIES.min(moves.len() / 2) {
-                Some(moves[random.below(moves.len())])
-            } else if ply.is_multiple_of(2) == begins {
-                first(&state)
-            } else {
-                second(&state)
-            };
-            game.play(&mut state, action.unwrap_or(moves[0]));
-            ply += 1;
-        }
+        let opening = split_mix(seed) ^ (number / 2) as u64;
+        score(game, [&mut first, &mut second], number.is_multiple_of(2), opening)
     };
-    let scores: Vec<f64> = (0..games).into_par_iter().map(score).collect();
+    let scores: Vec<f64> = (0..games).into_par_iter().map(one).collect();
     scores.iter().sum::<f64>() / games.max(1) as f64
 }
 
@@ -123,9 +136,16 @@ pub fn measure<G: Solved>(
             let marks = mark_search(game, network, &exam, playouts);
             say(format!("{name} positions, {playouts} playouts: {}", marks.describe()));
         }
+        let marks = mark(game, &exam, imagining(game, network, 400));
+        say(format!("{name} positions, 400 imagined playouts: {}", marks.describe()));
+        let Tracked { ongoing, ends } = track(game, network, &exam);
+        say(format!(
+            "{name} positions, next state exactly right: {} of ongoing games, {} of ends",
+            share(ongoing[1], ongoing[0]),
+            share(ends[1], ends[0])
+        ));
     }
-    if let Some(rules) = game.rules().filter(|_| what.games > 0) {
-        let mut solver = Solver::new(rules, TABLE_BYTES);
+    if let Some(mut solver) = game.solver().filter(|_| what.games > 0) {
         let mut network = searcher(game, network, 400);
         let bar = progress(what.games);
         bar.set_message("games against the perfect player");
@@ -134,7 +154,7 @@ pub fn measure<G: Solved>(
             if stop.load(Ordering::Relaxed) {
                 break;
             }
-            tally[first_against_perfect(game, &mut network, &mut solver, number)] += 1;
+            tally[first_against_perfect(game, &mut network, &mut *solver, number)] += 1;
             bar.inc(1);
         }
         bar.finish_and_clear();
@@ -159,7 +179,7 @@ pub fn measure<G: Solved>(
 fn first_against_perfect<G: Solved>(
     game: &G,
     mut first: impl FnMut(&G::State) -> Option<u16>,
-    solver: &mut Solver<G::Rules>,
+    solver: &mut dyn Exact<G::State>,
     number: usize,
 ) -> usize {
     let mut random = Rng::new(split_mix(number as u64));
@@ -174,7 +194,7 @@ fn first_against_perfect<G: Solved>(
             first(&state)
         } else {
             if ply + 1 >= game.first_solved_ply()
-                && let Ok(verdicts) = solver.verdicts(&state, SOLVER_NODES)
+                && let Some(verdicts) = solver.verdicts(&state, SOLVER_NODES)
             {
                 let best = verdicts.iter().map(|(_, value)| *value).max();
                 let keeping = verdicts.iter().filter(|(_, value)| Some(*value) == best);

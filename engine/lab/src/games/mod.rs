@@ -5,17 +5,24 @@
 //! | `sample`, `losses`, `gradient` | batches of labelled positions; losses and gradient of the network |
 //! | `twin` | the same in burn, the reference of the tests |
 //! | `record` | games as lines of JSON |
+//! | `cached` | opinions of a network, each asked for once |
 //! | `selfplay` | games of the network against itself |
 //! | `trainer` | optimiser, averaged weights, the state file |
-//! | `exam` | positions with exact results |
+//! | `exact`, `exam` | exact results; positions that have them |
 //! | `learn` | generations: self-play, training, measurement |
 //! | `progress` | the curve of a run |
-//! | `measure` | a network against exact results |
+//! | `learned` | the network as the rules of the search |
+//! | `measure` | a network against exact results; games of two players |
+//! | `league` | paper 000's columns: one network with and without search, and plain tree search |
 
+mod cached;
 mod error;
+mod exact;
 pub mod exam;
 mod gradient;
+pub mod league;
 pub mod learn;
+mod learned;
 mod losses;
 pub mod measure;
 mod progress;

@@ -1,6 +1,7 @@
 //! Games of the network against itself (paper 004, with KataGo's playout cap randomisation: D. Wu, "Accelerating Self-Play Learning in
 //! Go", 2019, section 3.1): few searches are long, noisy and teach the policy; most are short and only play the game on.
 
+use super::cached::Cached;
 use super::record::{Record, Turn};
 use crate::selfplay::search::{UntilProven, draw_by_visits};
 use games::game::Game;
@@ -43,8 +44,8 @@ pub struct Play {
 
 /// Plays games of one generation, one after the other.
 pub struct Player<'a, G: Game> {
-    world: GameWorld<G, &'a BoardNet>,
-    searcher: Searcher<GameWorld<G, &'a BoardNet>>,
+    world: GameWorld<G, &'a Cached<BoardNet>>,
+    searcher: Searcher<GameWorld<G, &'a Cached<BoardNet>>>,
     play: &'a Play,
     /// Seed of the generation.
     seed: u64,
@@ -54,7 +55,7 @@ pub struct Player<'a, G: Game> {
 impl<'a, G: Game + Clone> Player<'a, G> {
     pub fn new(
         game: &G,
-        network: &'a BoardNet,
+        network: &'a Cached<BoardNet>,
         play: &'a Play,
         seed: u64,
         stop: &'a AtomicBool,

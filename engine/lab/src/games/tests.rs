@@ -11,7 +11,6 @@ use games::connect4::ConnectFour;
 use games::game::Game;
 use games::hex::Hex;
 use games::net::{BoardNet, NetworkFile, Outputs};
-use games::solver::Solver;
 use nn::rng::Rng;
 use std::collections::HashSet;
 use std::fs;
@@ -159,7 +158,7 @@ fn small<G: Solved>(game: &G) -> Settings {
 
 /// Every position that can be reached, with exact results.
 fn all_questions<G: Solved>(game: &G) -> Vec<Question> {
-    let mut solver = Solver::new(game.rules().unwrap(), 1 << 20);
+    let mut solver = game.solver().unwrap();
     let (mut seen, mut found) = (HashSet::new(), Vec::new());
     let mut open = vec![(game.start(), Vec::new())];
     while let Some((state, moves)) = open.pop() {

@@ -7,7 +7,7 @@ use std::fmt;
 pub type Pentanomial = [u64; 5];
 
 /// Two-sided 95 % quantile of the normal distribution.
-pub(super) const Z95: f64 = 1.959_964;
+pub const Z95: f64 = 1.959_964;
 
 /// Statistics of the first player's result against the second.
 #[derive(Clone, Copy, Debug, PartialEq)]

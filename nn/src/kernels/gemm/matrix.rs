@@ -25,6 +25,22 @@ impl<'a> Mat<'a> {
         Mat { data, rows, cols, row_stride: stride, col_stride: 1 }
     }
 
+    /// `rows` windows of `cols` numbers, each `step` numbers behind the one before, so that they may overlap: a convolution's
+    /// neighbourhoods without a copy.
+    ///
+    /// # Panics
+    /// If the windows do not fit in `data`: a fault of the caller's shapes, never of user input.
+    #[must_use]
+    pub fn windows(data: &'a [f32], rows: usize, cols: usize, step: usize) -> Mat<'a> {
+        let ends = (rows.max(1) - 1).checked_mul(step).and_then(|last| last.checked_add(cols));
+        assert!(
+            rows > 0 && cols > 0 && step > 0 && ends.is_some_and(|end| end <= data.len()),
+            "{rows} windows of {cols} (step {step}) in {}",
+            data.len()
+        );
+        Mat { data, rows, cols, row_stride: step, col_stride: 1 }
+    }
+
     /// The transposed view.
     #[must_use]
     pub fn t(self) -> Mat<'a> {
@@ -57,6 +73,12 @@ pub enum Accumulate<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[should_panic(expected = "in 10")]
+    fn a_window_past_its_slice_is_refused() {
+        let _ = Mat::windows(&[0.0; 10], 4, 5, 2);
+    }
 
     #[test]
     #[should_panic(expected = "in 10")]
