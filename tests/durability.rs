@@ -4,18 +4,15 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
-use mavka_tests::Dice;
+use mavka_tests::{Dice, write_random_games};
 use nn::checkpoint::Network;
-use nn::encode::canonical_moves;
-use shakmaty::{Chess, Position};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
-use train::data::record::{Header, MavgGame};
-use train::data::{FileReader, FileWriter, Format, Game, GameResult};
+use train::data::FileReader;
 
 /// Kills of each command where the environment does not say.
 const KILLS: usize = 1;
@@ -229,26 +226,6 @@ fn assert_distinct(records: &[String]) {
     assert_eq!(distinct.len(), records.len(), "a record is there twice");
 }
 
-/// Games of random moves, with a value of every legal move.
-fn write_games(path: &Path) {
-    let mut dice = Dice::new(1);
-    let mut writer = FileWriter::create(path, Format::Mavg).unwrap();
-    for _ in 0..51 {
-        let mut position = Chess::default();
-        let mut game = MavgGame::new(Header::new(position.clone(), false, GameResult::Drawn));
-        for _ in 0..30 {
-            let moves = canonical_moves(&position);
-            let Some(played) = (!moves.is_empty()).then(|| dice.below(moves.len())) else { break };
-            let mut values = vec![10; moves.len()];
-            values[played] = 70;
-            game.push(0, (played as u8, played as u8), 20, &values).unwrap();
-            position.play_unchecked(moves[played]);
-        }
-        writer.write(&Game::Mavg(game)).unwrap();
-    }
-    writer.finish_file().unwrap();
-}
-
 #[test]
 fn label_keeps_every_position_once() {
     survive(Case {
@@ -256,7 +233,7 @@ fn label_keeps_every_position_once() {
         program: "mavka-lab",
         words: "label games.mavg.zst --out labels --engine '{exe} uci' --option Search=alpha-beta --option Threads=1 \
                 --option Hash=1 --best-nodes 2000 --move-nodes 100",
-        prepare: |folder| write_games(&folder.join("games.mavg.zst")),
+        prepare: |folder| write_random_games(&folder.join("games.mavg.zst")),
         grows: "labels",
         ends: None,
         room: 1.5,
@@ -394,7 +371,7 @@ fn train_goes_through_every_step_once() {
         words: "train --folder run --config config.json --data games.mavg.zst --threads 1 --arithmetic single \
                 --checkpoint-minutes 0.001",
         prepare: |folder| {
-            write_games(&folder.join("games.mavg.zst"));
+            write_random_games(&folder.join("games.mavg.zst"));
             let config = r#"{
                 "network": {"width": 8, "layers": 1, "heads": 2, "ffn": 8, "policy_dim": 4, "action_dim": 4,
                     "legality_dim": 4, "value_channels": 2, "value_hidden": 4},

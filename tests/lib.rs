@@ -10,12 +10,17 @@ use engine::play::network::{Network, Only};
 use engine::streams::for_each_line;
 use engine::{Setup, run_with};
 use nn::Evaluator;
+use nn::encode::canonical_moves;
 use nn::rng::Rng;
+use shakmaty::{Chess, Position};
 use std::io::{self, BufRead, Read, Write};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
+use train::data::record::{Header, MavgGame};
+use train::data::{FileWriter, Format, Game, GameResult};
 
 /// Words that sources and pages must not use, for which the field has others. The words of a phrase follow each other.
 pub const PRIVATE_WORDS: [&str; 12] = [
@@ -306,4 +311,27 @@ mod tests {
         assert!(!matches("bestmove", "bestmove e2e4"));
         assert!(matches("*", ""));
     }
+}
+
+/// Games of random moves, with a value of every legal move.
+///
+/// # Panics
+/// The file cannot be written.
+pub fn write_random_games(path: &Path) {
+    let mut dice = Dice::new(1);
+    let mut writer = FileWriter::create(path, Format::Mavg).unwrap();
+    for _ in 0..51 {
+        let mut position = Chess::default();
+        let mut game = MavgGame::new(Header::new(position.clone(), false, GameResult::Drawn));
+        for _ in 0..30 {
+            let moves = canonical_moves(&position);
+            let Some(played) = (!moves.is_empty()).then(|| dice.below(moves.len())) else { break };
+            let mut values = vec![10; moves.len()];
+            values[played] = 70;
+            game.push(0, (played as u8, played as u8), 20, &values).unwrap();
+            position.play_unchecked(moves[played]);
+        }
+        writer.write(&Game::Mavg(game)).unwrap();
+    }
+    writer.finish_file().unwrap();
 }

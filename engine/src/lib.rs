@@ -43,6 +43,7 @@ pub mod output;
 pub mod pgn;
 pub mod play;
 pub mod progress;
+pub mod shard;
 pub mod stderr_log;
 pub mod streams;
 pub mod syzygy;

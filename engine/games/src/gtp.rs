@@ -2,8 +2,7 @@
 
 use crate::game::Game;
 use crate::hex::{Hex, SWAP, Stones};
-use crate::net::{BoardNet, NetworkFile};
-use crate::player::AnyPlayer;
+use crate::player::{AnyPlayer, Source};
 use std::io::{self, BufRead, Write};
 use std::time::Duration;
 
@@ -35,8 +34,8 @@ const ANALYSES: &str = "pspairs/Values/values\npspairs/Visits/visits\nvar/Best l
 /// A GTP session. Black joins top and bottom.
 pub struct Gtp {
     player: AnyPlayer<Hex>,
-    /// Judges positions instead of random games.
-    network: Option<NetworkFile>,
+    source: Source,
+    playouts: Option<u64>,
     states: Vec<Stones>,
     /// True if `genmove` may swap.
     swap: bool,
@@ -45,21 +44,16 @@ pub struct Gtp {
 }
 
 impl Gtp {
-    /// A session whose `genmove` searches `playouts`, and may swap if `swap`. Without a network, random games judge positions.
+    /// A session whose `genmove` searches `playouts`, and may swap if `swap`.
     ///
     /// # Errors
     /// The network plays no size of Hex.
-    pub fn new(playouts: u64, swap: bool, network: Option<NetworkFile>) -> Result<Gtp, String> {
-        let knows = |size: &usize| {
-            let game = Hex::new(*size).ok();
-            game.is_some_and(|game| {
-                network.as_ref().is_none_or(|network| network.check(&game).is_ok())
-            })
-        };
+    pub fn new(source: Source, playouts: Option<u64>, swap: bool) -> Result<Gtp, String> {
+        let knows = |size: &usize| player(*size, &source, playouts).is_ok();
         let size = [DEFAULT_SIZE].into_iter().chain((2..20).rev()).find(knows);
-        let player = player(size.unwrap_or(DEFAULT_SIZE), playouts, network.as_ref())?;
+        let player = player(size.unwrap_or(DEFAULT_SIZE), &source, playouts)?;
         let states = vec![player.game().start()];
-        Ok(Gtp { player, network, states, swap, time_left: [None; 2] })
+        Ok(Gtp { player, source, playouts, states, swap, time_left: [None; 2] })
     }
 
     /// Reads commands until `quit` or the end of the input.
@@ -172,7 +166,7 @@ impl Gtp {
             return Err(format!("size {text} is not supported, width and height must be equal"));
         }
         let size = width.parse::<usize>().map_err(|_| format!("\"{width}\" is not a size"))?;
-        self.player = player(size, self.player.playouts, self.network.as_ref())?;
+        self.player = player(size, &self.source, self.playouts)?;
         self.states = vec![self.game().start()];
         Ok(())
     }
@@ -233,15 +227,9 @@ impl Gtp {
 }
 
 /// A player on a board of this size.
-fn player(
-    size: usize,
-    playouts: u64,
-    network: Option<&NetworkFile>,
-) -> Result<AnyPlayer<Hex>, String> {
+fn player(size: usize, source: &Source, playouts: Option<u64>) -> Result<AnyPlayer<Hex>, String> {
     let game = Hex::new(size).map_err(|why| why.to_string())?.with_swap();
-    let Some(network) = network else { return Ok(AnyPlayer::plain(game, playouts, 0)) };
-    let network = BoardNet::new(network, &game).map_err(|why| why.to_string())?;
-    Ok(AnyPlayer::with_network(game, network, playouts))
+    source.player(game, playouts).map_err(|why| why.to_string())
 }
 
 fn colour(text: &str) -> Result<bool, String> {
@@ -255,10 +243,14 @@ fn colour(text: &str) -> Result<bool, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::net::NetworkFile;
 
     fn session(swap: bool, commands: &str) -> Vec<String> {
         let mut out = Vec::new();
-        Gtp::new(200, swap, None).unwrap().run(commands.as_bytes(), &mut out).unwrap();
+        Gtp::new(Source::RandomGames, Some(200), swap)
+            .unwrap()
+            .run(commands.as_bytes(), &mut out)
+            .unwrap();
         answers(out)
     }
 
@@ -270,7 +262,7 @@ mod tests {
     #[test]
     fn a_network_plays_its_sizes_alone() {
         let network = NetworkFile::random(&Hex::new(3).unwrap(), 16, 1, 1);
-        let mut gtp = Gtp::new(20, true, Some(network)).unwrap();
+        let mut gtp = Gtp::new(Source::Named(network), Some(20), true).unwrap();
         let (mut out, commands) =
             (Vec::new(), "boardsize 4\nplay b b2\ngenmove w\nundo\nall_legal_moves\n");
         gtp.run(commands.as_bytes(), &mut out).unwrap();
@@ -281,8 +273,19 @@ mod tests {
             "{answers:?}"
         );
         let other = NetworkFile::random(&crate::connect4::ConnectFour::default(), 16, 1, 1);
-        let refused = Gtp::new(20, true, Some(other)).err();
+        let refused = Gtp::new(Source::Named(other), Some(20), true).err();
         assert_eq!(refused.unwrap(), "the network plays connect4 7x6, not hex 11x11");
+    }
+
+    #[test]
+    fn a_bundled_network_plays_its_sizes_and_random_games_the_others() {
+        let network = NetworkFile::random(&Hex::new(3).unwrap(), 16, 1, 1);
+        let mut gtp = Gtp::new(Source::Bundled(vec![network]), None, false).unwrap();
+        let playouts = [gtp.player.playouts, {
+            gtp.resize(&["3"]).unwrap();
+            gtp.player.playouts
+        }];
+        assert_eq!((playouts, gtp.game().size()), ([20_000, 800], 3));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::game::Game;
 use crate::judges::RandomGames;
-use crate::net::BoardNet;
+use crate::net::{BoardNet, NetworkFile, UnfitNetwork};
 use crate::world::{GameWorld, Judge};
 use mcts::{Control, FinalMove, Line, Params, Searcher, View, World};
 use std::ops::ControlFlow;
@@ -32,6 +32,45 @@ pub fn network_params(seed: u64) -> Params {
         final_move: FinalMove::Robust,
         seed,
         ..Params::default()
+    }
+}
+
+/// What judges positions.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// The first of these networks that plays the board; random games if there is none.
+    Bundled(Vec<NetworkFile>),
+    /// This network. Boards that it does not play are refused.
+    Named(NetworkFile),
+    /// Random games.
+    RandomGames,
+}
+
+/// Playouts of a move by random games, and by a network, unless a number is asked for.
+const PLAYOUTS: [u64; 2] = [20_000, 800];
+
+impl Source {
+    /// A player on the board of `game`.
+    ///
+    /// # Errors
+    /// The named network plays another game, or not on this board.
+    pub fn player<G: Game>(
+        &self,
+        game: G,
+        playouts: Option<u64>,
+    ) -> Result<AnyPlayer<G>, UnfitNetwork> {
+        let network = match self {
+            Source::Bundled(networks) => {
+                networks.iter().find(|network| network.check(&game).is_ok())
+            }
+            Source::Named(network) => Some(network),
+            Source::RandomGames => None,
+        };
+        let Some(network) = network else {
+            return Ok(AnyPlayer::plain(game, playouts.unwrap_or(PLAYOUTS[0]), 0));
+        };
+        let network = BoardNet::new(network, &game)?;
+        Ok(AnyPlayer::with_network(game, network, playouts.unwrap_or(PLAYOUTS[1])))
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::errors::FileError;
 use crate::pgn::text::{decode, read_packed};
 use crate::pgn::{Entry, PgnGame, Unreadable, read_games};
+use crate::shard::Shard;
 use std::path::Path;
 
 /// The games of a collection.
@@ -36,6 +37,14 @@ impl Collection {
         let lost = self.games[before..].iter_mut().flat_map(|game| &mut game.lost);
         lost.for_each(|lost| *lost = format!("{} {lost}", path.display()));
         Ok(())
+    }
+
+    /// Keeps one of several parts, which in order are the whole again.
+    pub fn keep(&mut self, shard: Shard) {
+        let all: Vec<usize> = (1..=self.games.len() + self.unreadable.len()).collect();
+        let kept = shard.slice(&all);
+        self.games.retain(|game| kept.contains(&game.number));
+        self.unreadable.retain(|game| kept.contains(&game.number));
     }
 
     /// Adds the games of a text.

@@ -18,6 +18,7 @@ use crate::pgn::text::STDIN;
 use crate::play::analyst::{Analyst, Effort};
 use crate::play::host;
 use crate::play::network::{Installed, load};
+use crate::shard::Shard;
 use crate::stderr_log::write_stderr;
 use crate::workers::cores;
 use clap::Args;
@@ -50,6 +51,9 @@ pub struct Analyse {
     /// Positions searched at once; one repeats itself exactly [default: one for each core]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
+    /// Analyse the K-th of N parts of the games alone, for several processes or machines; the parts' outputs in order are the whole
+    #[arg(long, value_name = "K/N", requires = "out")]
+    shard: Option<Shard>,
     /// A UCI option; may be repeated
     #[arg(long = "option", value_name = "NAME=VALUE", value_parser = read_option)]
     options: Vec<(String, String)>,
@@ -82,6 +86,10 @@ impl Analyse {
         for file in &self.files {
             collection.add_file(file)?;
         }
+        if collection.games.is_empty() {
+            return Err("there is no game to analyse".into());
+        }
+        collection.keep(self.shard.unwrap_or_default());
         let Collection { games, unreadable } = &collection;
         for Unread { number, why, .. } in unreadable {
             write_stderr(format_args!("game {number} is copied as it is: {why}"));
@@ -89,9 +97,6 @@ impl Analyse {
         for game in games {
             let number = game.number;
             game.lost.iter().for_each(|lost| write_stderr(format_args!("game {number}: {lost}")));
-        }
-        if games.is_empty() {
-            return Err("there is no game to analyse".into());
         }
         let options: Vec<String> =
             self.options.iter().map(|(name, value)| format!("{name}={value}")).collect();

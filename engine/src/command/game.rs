@@ -9,8 +9,8 @@ use games::connect4::ConnectFour;
 use games::game::Game as _;
 use games::gtp::Gtp;
 use games::hex::Hex;
-use games::net::{BoardNet, NetworkFile};
-use games::player::AnyPlayer;
+use games::net::NetworkFile;
+use games::player::Source;
 use games::solver::Solver;
 use games::solver::hex::{HexSolver, MAX_SIZE};
 use std::io::{self, ErrorKind};
@@ -18,9 +18,9 @@ use std::path::PathBuf;
 
 /// Memory of the solvers' table.
 const TABLE_BYTES: usize = 256 << 20;
-/// Playouts of a move by random games, and by a network.
-const PLAYOUTS: u64 = 20_000;
-const NETWORK_PLAYOUTS: u64 = 800;
+/// The bundled networks, learned from nothing (docs/src/lab/selfplay.md).
+const CONNECT4: &[u8] = include_bytes!("../../../assets/games/connect4.safetensors");
+const HEX: &[u8] = include_bytes!("../../../assets/games/hex.safetensors");
 
 /// Arguments of `mavka game`.
 #[derive(Args)]
@@ -84,23 +84,29 @@ enum HexTask {
 /// What the engine's search rests on.
 #[derive(Args)]
 struct Search {
-    /// Playouts of a move [default: 20000 by random games, 800 by a network]
-    #[arg(long)]
+    /// Playouts of a move [default: 800 by a network, 20000 by random games]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     playouts: Option<u64>,
-    /// A network of `mavka-lab game`; without one, random games judge positions
-    #[arg(long, value_name = "FILE")]
+    /// A network of `mavka-lab game`, instead of the bundled one
+    #[arg(long, value_name = "FILE", conflicts_with = "random_games")]
     network: Option<PathBuf>,
+    /// Judge positions by random games, without a network
+    #[arg(long)]
+    random_games: bool,
 }
 
 impl Search {
-    /// Playouts, and the network if one is named.
-    fn read(&self) -> Result<(u64, Option<NetworkFile>), Failure> {
-        let read = |path: &PathBuf| {
-            NetworkFile::load(path).map_err(|why| format!("{}: {why}", quote_path(path)))
-        };
-        let network = self.network.as_ref().map(read).transpose()?;
-        let usual = if network.is_some() { NETWORK_PLAYOUTS } else { PLAYOUTS };
-        Ok((self.playouts.unwrap_or(usual), network))
+    /// What judges positions; `bundled` is a network's file.
+    fn source(&self, bundled: &[u8]) -> Result<Source, Failure> {
+        if self.random_games {
+            return Ok(Source::RandomGames);
+        }
+        Ok(match &self.network {
+            Some(path) => Source::Named(
+                NetworkFile::load(path).map_err(|why| format!("{}: {why}", quote_path(path)))?,
+            ),
+            None => Source::Bundled(vec![NetworkFile::from_bytes(bundled)?]),
+        })
     }
 }
 
@@ -114,19 +120,14 @@ impl Games {
             Which::Connect4 { task: Connect4::Play { moves, search } } => {
                 let game = ConnectFour::default();
                 let moves = game.read(&moves)?;
-                let player = match search.read()? {
-                    (playouts, None) => AnyPlayer::plain(game, playouts, 0),
-                    (playouts, Some(network)) => {
-                        AnyPlayer::with_network(game, BoardNet::new(&network, &game)?, playouts)
-                    }
-                };
+                let player = search.source(CONNECT4)?.player(game, search.playouts)?;
                 let mut board = Board::new(player);
                 ended(board.run(&moves, streams::input(), streams::output()))
             }
             Which::Connect4 { task: Connect4::Solve { moves } } => solve_connect4(&moves),
             Which::Hex { task: HexTask::Gtp { search, swap } } => {
-                let (playouts, network) = search.read()?;
-                ended(Gtp::new(playouts, swap, network)?.run(streams::input(), streams::output()))
+                let mut gtp = Gtp::new(search.source(HEX)?, search.playouts, swap)?;
+                ended(gtp.run(streams::input(), streams::output()))
             }
             Which::Hex { task: HexTask::Solve { size, moves } } => solve_hex(size, &moves),
         }

@@ -7,6 +7,7 @@ use clap::Args;
 use engine::command::args::read_option;
 use engine::command::output::Failure;
 use engine::interrupt::raised_by_ctrl_c;
+use engine::shard::Shard;
 use engine::stderr_log::write_stderr;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -38,6 +39,9 @@ pub struct Label {
     /// A move matters if the data file has it this close to its best one, in win probability
     #[arg(long, default_value_t = 0.2, value_name = "SHARE")]
     margin: f32,
+    /// Do the K-th of N parts alone, for several processes or machines; the lines of all outputs together are the whole
+    #[arg(long, value_name = "K/N", default_value = "1/1", hide_default_value = true)]
+    shard: Shard,
     /// Engines at work at the same time [default: one for each core]
     #[arg(long, value_name = "N")]
     concurrency: Option<NonZeroUsize>,
@@ -55,6 +59,7 @@ impl Label {
             out: self.out,
             engine: Annotator { program, words, options: self.options },
             limit: self.limit.get(),
+            shard: self.shard,
             effort: Effort {
                 best_nodes: self.best_nodes,
                 move_nodes: self.move_nodes,

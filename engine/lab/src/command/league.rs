@@ -18,9 +18,11 @@ use engine::files::{
     Named, check_folder, check_outputs, check_shared, make_folder, read_whole_text, write_whole,
 };
 use engine::interrupt::raised_by_ctrl_c;
+use engine::markup::counted;
+use engine::shard::Shard;
 use engine::stderr_log::write_stderr;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -58,6 +60,12 @@ pub struct League {
     /// configuration's.
     #[arg(long, value_name = "FILE")]
     openings: Option<PathBuf>,
+    /// Play the K-th of N parts of the games alone, for several processes or machines, each with its own --out
+    #[arg(long, value_name = "K/N", default_value = "1/1", hide_default_value = true)]
+    shard: Shard,
+    /// Play nothing: add the games of other folders of this league to --out, and write tables and report
+    #[arg(long, value_name = "FOLDER", num_args = 1.., conflicts_with = "report")]
+    merge: Vec<PathBuf>,
     /// Play nothing: write tables and report of the games there are, even while another process plays.
     #[arg(long)]
     report: bool,
@@ -74,7 +82,8 @@ impl League {
     pub fn run(self) -> Result<(), Failure> {
         let text = read_whole_text(&self.config)?;
         let mut plan = Plan::read(&text).map_err(FileError::of(&self.config))?;
-        plan.games = self.games.map_or(plan.games, |games| games.next_multiple_of(2));
+        let pairs = self.games.unwrap_or(plan.games).div_ceil(2) as u64;
+        plan.games = 2 * usize::try_from(self.shard.count(pairs)).unwrap_or(usize::MAX / 2);
         plan.concurrency = self.concurrency.unwrap_or(plan.concurrency).max(1);
         let out = self.out.clone().unwrap_or_else(|| self.config.with_extension(""));
         let out = match (&self.out, out.file_name()) {
@@ -90,7 +99,29 @@ impl League {
             files.write(&plan, &book)?;
             return print(&plan, &book);
         }
+        if !self.merge.is_empty() {
+            return self.merge(&plan, &files);
+        }
         self.play(&plan, files)
+    }
+
+    /// Adds the games of other folders.
+    fn merge(&self, plan: &Plan, files: &Files) -> Result<(), Failure> {
+        let identities = identities(plan, self.config.parent().unwrap_or(Path::new("")))?;
+        make_folder(&files.folder).map_err(FileError::of(&files.folder))?;
+        let (mut journal, past) = Journal::open(&files.journal(), plan, &identities)?;
+        let mut known: BTreeSet<(usize, usize)> =
+            past.games.iter().map(|entry| (entry.pair, entry.game)).collect();
+        let mut book = Book::default();
+        past.games.into_iter().for_each(|entry| book.add(entry));
+        for folder in &self.merge {
+            let new = journal.merge(&folder.join(JOURNAL), plan, &known)?;
+            known.extend(new.iter().map(|entry| (entry.pair, entry.game)));
+            write_stderr(format_args!("{}: {}", folder.display(), counted(new.len(), "new game")));
+            new.into_iter().for_each(|entry| book.add(entry));
+        }
+        files.write(plan, &book)?;
+        print(plan, &book)
     }
 
     fn play(&self, plan: &Plan, files: Files) -> Result<(), Failure> {
@@ -125,7 +156,7 @@ impl League {
             report: Instant::now(),
             error: None,
         };
-        let mut tournament = Tournament::new(plan, openings, past, &mut watch);
+        let mut tournament = Tournament::new(plan, openings, past, &mut watch).sharded(self.shard);
         let stage = Stage { concurrency: plan.concurrency, kept: KEPT_ENGINES, rules: plan.rules };
         let fault = stage.run(&mut tournament, |agent| {
             // Retried once: a short overload must not end a league of days.

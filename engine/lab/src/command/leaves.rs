@@ -14,7 +14,9 @@ use engine::command::args::read_option;
 use engine::command::output::Failure;
 use engine::interrupt::raised_by_ctrl_c;
 use engine::play::network::Networks;
+use engine::shard::Shard;
 use engine::stderr_log::write_stderr;
+use nn::rng::split_mix;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -86,6 +88,9 @@ pub struct Leaves {
     /// Seed of positions and moves
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
+    /// Do the K-th of N parts alone, for several processes or machines, each with an output of its own
+    #[arg(long, value_name = "K/N", default_value = "1/1", hide_default_value = true)]
+    shard: Shard,
     /// Engines at work at the same time [default: one for each core]
     #[arg(long, value_name = "N")]
     concurrency: Option<NonZeroUsize>,
@@ -143,11 +148,12 @@ impl Leaves {
         let harvest = Harvest {
             files: self.files,
             out: self.out,
-            count: self.count,
+            count: self.shard.count(self.count),
             method,
             annotator: Annotator { program, words, options: self.options },
             concurrency: self.concurrency.map(usize::from),
-            seed: self.seed,
+            // Other positions in each part.
+            seed: self.seed ^ split_mix(self.shard.dealt(0)),
             stop: raised_by_ctrl_c()?,
         };
         let held = harvest.run()?;

@@ -9,6 +9,7 @@ use clap::Args;
 use engine::command::output::Failure;
 use engine::interrupt::raised_by_ctrl_c;
 use engine::play::network::Networks;
+use engine::shard::Shard;
 use engine::stderr_log::write_stderr;
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
@@ -54,6 +55,9 @@ pub struct SelfPlayArgs {
     /// Seed of all games
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
+    /// Do the K-th of N parts alone, for several processes or machines, each with a file of its own; train on all of them
+    #[arg(long, value_name = "K/N", default_value = "1/1", hide_default_value = true)]
+    shard: Shard,
     /// Games at the same time [default: one for each core, 64 on a GPU]
     #[arg(long, value_name = "N")]
     concurrency: Option<NonZeroUsize>,
@@ -90,6 +94,7 @@ impl SelfPlayArgs {
             network: LabNetworks::default().open_anywhere(self.weights.as_deref())?,
             concurrency: self.concurrency.map(usize::from),
             seed: self.seed,
+            shard: self.shard,
             stop: raised_by_ctrl_c()?,
         };
         let Played { games, results: [white, drawn, black], positions, full } = run.run()?;

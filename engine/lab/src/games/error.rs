@@ -24,6 +24,8 @@ pub enum LearnError {
     Games(PathBuf, RecordError),
     /// The network plays another game.
     Unfit(PathBuf, UnfitNetwork),
+    /// A search found no move: the network's answers are not finite.
+    NoMove(PathBuf),
     /// The folder belongs to a run with other settings.
     Settings {
         /// The file of the settings.
@@ -56,6 +58,11 @@ impl fmt::Display for LearnError {
                     path.display()
                 )
             }
+            LearnError::NoMove(path) => write!(
+                f,
+                "{}: the network's answers are not finite; delete state.safetensors to begin anew",
+                path.display()
+            ),
             LearnError::Unfit(path, why) => write!(f, "{}: {why}", path.display()),
             LearnError::Settings { path, what } => write!(
                 f,

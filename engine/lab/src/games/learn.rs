@@ -291,7 +291,10 @@ impl<'a, G: Solved> Run<'a, G> {
         let (journal, failed) = written.into_inner().unwrap_or_else(PoisonError::into_inner);
         failed?;
         if records.len() < games {
-            return Ok(false);
+            if self.stop.load(Ordering::Relaxed) {
+                return Ok(false);
+            }
+            return Err(LearnError::NoMove(self.folder.to_owned()));
         }
         records.sort_by_key(|record| record.game);
         let lines = records.iter().map(|record| serde_json::to_string(record).unwrap_or_default());

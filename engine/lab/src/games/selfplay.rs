@@ -69,6 +69,8 @@ impl<'a, G: Game + Clone> Player<'a, G> {
         let mut random = Rng::new(self.seed ^ split_mix(number as u64));
         let (mut state, start) = self.opening(&mut random);
         let mut turns = Vec::new();
+        // A new tree: an old one is compacted at another time, and rounds a value differently.
+        self.searcher = Searcher::new(network_params(0), TREE_BYTES);
         self.searcher.set_root(state.clone());
         let mut kept = 0;
         while self.world.game.end(&state).is_none() {

@@ -15,7 +15,7 @@ use nn::files::{MAX_TEXT, read_regular};
 use serde::{Deserialize, Serialize};
 use shakmaty::uci::UciMove;
 use shakmaty::{ByColor, Color, Position};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -158,6 +158,7 @@ wraps! { JournalError: Open(OpenError), File(FileError) }
 pub struct Journal {
     file: JournalFile,
     names: Vec<String>,
+    agents: Vec<AgentIdentity>,
 }
 
 impl Journal {
@@ -190,7 +191,7 @@ impl Journal {
         for agent in agents.iter().filter(|agent| !read.known.contains_key(&agent.name)) {
             file.append(&Line::Agent(agent.clone()))?;
         }
-        Ok((Journal { file, names }, read.past))
+        Ok((Journal { file, names, agents }, read.past))
     }
 
     /// Reads the games of the journal at `path`, which another process may be writing. Agents' identities are not
@@ -202,6 +203,24 @@ impl Journal {
         let bytes = read_regular(path, MAX_TEXT).map_err(FileError::of(path))?;
         let names: Vec<String> = league.agents.iter().map(|agent| agent.name.clone()).collect();
         Ok(JournalContent::new(path, &bytes, league, &names, None)?.past.games)
+    }
+
+    /// Appends the games of another journal of the same league and the same agents that are not among `known`, and returns them.
+    ///
+    /// # Errors
+    /// The other file is no such journal, or the file cannot be written.
+    pub fn merge(
+        &mut self,
+        path: &Path,
+        league: &League,
+        known: &BTreeSet<(usize, usize)>,
+    ) -> Result<Vec<Entry>, JournalError> {
+        let bytes = read_regular(path, MAX_TEXT).map_err(FileError::of(path))?;
+        let read = JournalContent::new(path, &bytes, league, &self.names, Some(&self.agents))?;
+        let mut new = read.past.games;
+        new.retain(|entry| !known.contains(&(entry.pair, entry.game)));
+        new.iter().try_for_each(|entry| self.add(entry))?;
+        Ok(new)
     }
 
     /// Appends a game.

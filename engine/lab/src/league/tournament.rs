@@ -5,6 +5,7 @@ use super::config::League;
 use super::openings::{self, Opening};
 use super::rules::Played;
 use super::stage::{Job, Schedule};
+use engine::shard::Shard;
 use nn::rng::Rng;
 use shakmaty::ByColor;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -35,6 +36,8 @@ pub struct Tournament<'a, L> {
     /// Agents of each game in progress.
     under_way: Vec<(usize, usize)>,
     next_pair: usize,
+    /// Distance of the numbers of two pairs: other shards have those between.
+    step: usize,
     over: bool,
 }
 
@@ -60,6 +63,7 @@ impl<'a, L: Listener> Tournament<'a, L> {
             waiting: VecDeque::new(),
             under_way: Vec::new(),
             next_pair: past.next_pair,
+            step: 1,
             over: false,
         };
         let mut pairs = BTreeSet::new();
@@ -80,6 +84,15 @@ impl<'a, L: Listener> Tournament<'a, L> {
         tournament
     }
 
+    /// The same with the pairs of a shard alone: its numbers belong to no other shard's pairs.
+    #[must_use]
+    pub fn sharded(mut self, shard: Shard) -> Tournament<'a, L> {
+        let index = shard.count(self.next_pair as u64);
+        let at = |index: u64| usize::try_from(shard.dealt(index)).unwrap_or(usize::MAX);
+        (self.next_pair, self.step) = (at(index), at(index + 1) - at(index));
+        self
+    }
+
     /// All games at the end.
     #[must_use]
     pub fn into_book(self) -> Book {
@@ -92,7 +105,7 @@ impl<'a, L: Listener> Tournament<'a, L> {
         let pair =
             self.league.pairing.next(count, self.book.tallies(), &self.begun, &self.under_way)?;
         let number = self.next_pair;
-        self.next_pair += 1;
+        self.next_pair += self.step;
         *self.begun.entry(pair).or_insert(0) += 1;
         // A new opening for each pair; for two agents one they have not had, as long as possible.
         let used = self.used.entry(pair).or_default();

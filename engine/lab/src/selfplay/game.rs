@@ -108,6 +108,8 @@ impl<'a> SelfPlayer<'a> {
         let chess960 = game.mode().is_chess960();
         let header = Header::new(game.position().clone(), chess960, GameResult::Unknown);
         let mut record = MavgGame::new(header);
+        // A new tree: an old one is compacted at another time, and rounds a value differently.
+        self.searcher = Searcher::new(self.params.clone(), TREE_BYTES);
         self.searcher.set_root(State::root(&game));
         let mut kept = 0;
         let result = loop {

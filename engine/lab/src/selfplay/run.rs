@@ -8,6 +8,7 @@ use engine::chess::game::Game;
 use engine::errors::wraps;
 use engine::play::network::Network;
 use engine::progress::progress;
+use engine::shard::Shard;
 use engine::syzygy::Tables;
 use engine::workers::{Crew, cores, deal};
 use nn::Evaluator;
@@ -47,6 +48,8 @@ pub struct SelfPlay {
     pub concurrency: Option<usize>,
     /// Seed of all games.
     pub seed: u64,
+    /// Which of the games are played.
+    pub shard: Shard,
     /// Set to stop: games in progress are lost.
     pub stop: Arc<AtomicBool>,
 }
@@ -104,15 +107,17 @@ impl SelfPlay {
         let evaluator: Arc<dyn Evaluator> = Arc::new(Cached::new(evaluator, CACHE_BYTES));
         let usual = if network.on_gpu { GAMES_OF_GPU } else { cores() };
         let tables = Tables::with_bundled("").up_to(usize::MAX);
-        let numbers: Vec<u64> = (held..self.games).collect();
-        let bar = progress(usize::try_from(self.games).unwrap_or(usize::MAX));
+        let games = self.shard.count(self.games);
+        let numbers: Vec<u64> = (held..games).collect();
+        let bar = progress(usize::try_from(games).unwrap_or(usize::MAX));
         bar.set_position(held);
         let start = || {
             let tables = tables.clone();
             let mut player = SelfPlayer::new(&self.recipe, evaluator.clone(), tables, &self.stop);
             Ok(move |number: &u64| {
-                let seed = split_mix(self.seed ^ split_mix(*number));
-                Ok::<_, RunError>(player.play(&self.start(*number), seed)?)
+                let number = self.shard.dealt(*number);
+                let seed = split_mix(self.seed ^ split_mix(number));
+                Ok::<_, RunError>(player.play(&self.start(number), seed)?)
             })
         };
         let mut played = Played { games: held, ..Played::default() };
@@ -175,6 +180,10 @@ mod tests {
     }
 
     fn run(out: &Path, games: u64, concurrency: usize) -> Played {
+        run_part(out, games, concurrency, Shard::default())
+    }
+
+    fn run_part(out: &Path, games: u64, concurrency: usize, shard: Shard) -> Played {
         let run = SelfPlay {
             out: out.to_owned(),
             games,
@@ -183,6 +192,7 @@ mod tests {
             network: hashed(),
             concurrency: Some(concurrency),
             seed: 7,
+            shard,
             stop: Arc::default(),
         };
         run.run().unwrap()
@@ -194,6 +204,29 @@ mod tests {
             Record::Pvgr(_) => panic!("not a game of self-play"),
         };
         FileReader::open(path).unwrap().map(of_file).collect()
+    }
+
+    #[test]
+    fn the_parts_have_the_games_of_the_whole() {
+        let path = |name| {
+            let file = format!("mavka-selfplay-part-{name}-{}.zst", std::process::id());
+            std::env::temp_dir().join(file)
+        };
+        let (whole, parts) = (path("whole"), [path("1"), path("2")]);
+        run(&whole, 3, 1);
+        let played: Vec<u64> = ["1/2", "2/2"]
+            .iter()
+            .zip(&parts)
+            .map(|(shard, part)| run_part(part, 3, 1, shard.parse().unwrap()).games)
+            .collect();
+        assert_eq!(played, [2, 1]);
+        let labels = |game: &MavgGame| -> Vec<u8> {
+            game.positions.iter().flat_map(|position| [position.played, position.best]).collect()
+        };
+        let [first, second] = parts.each_ref().map(|part| games(part));
+        let expected = [&first[0], &second[0], &first[1]].map(labels);
+        assert!(games(&whole).iter().map(labels).eq(expected));
+        parts.iter().chain([&whole]).for_each(|file| fs::remove_file(file).unwrap());
     }
 
     #[test]

@@ -8,6 +8,7 @@ use engine::errors::{FileError, wraps};
 use engine::files::{JournalFile, OpenError, is_cut_journal, whole_lines};
 use engine::interrupt::while_reading;
 use engine::progress::progress;
+use engine::shard::Shard;
 use engine::workers::{Crew, cores, deal};
 use nn::files::is_packed;
 use nn::rng::Rng;
@@ -29,6 +30,8 @@ pub struct Labelling {
     pub engine: Annotator,
     /// Maximum number of positions per file.
     pub limit: usize,
+    /// Which part of the positions is labelled.
+    pub shard: Shard,
     /// Depth of labelling.
     pub effort: Effort,
     /// Number of engines; None = one per core.
@@ -103,9 +106,10 @@ impl Labelling {
         };
         let (mut out, done) = open(&self.out, &recipe)?;
         let tasks = while_reading(|| self.tasks())?;
+        let tasks = self.shard.slice(&tasks);
         let all = tasks.len();
         let left: Vec<LabelTask> =
-            tasks.into_iter().filter(|task| !done.contains(&task.game.fen())).collect();
+            tasks.iter().filter(|task| !done.contains(&task.game.fen())).cloned().collect();
         let bar = progress(all);
         bar.set_position((all - left.len()) as u64);
         let start = || {

@@ -222,7 +222,7 @@ pub fn read(path: &Path) -> Result<(Recipe, Vec<LabelledPosition>), LabelsError>
     parse(path, &bytes.map_err(|why| LabelsError::File(FileError::of(path)(why)))?)
 }
 
-/// Parses `bytes`, the content of the file at `path`. A truncated last line is ignored.
+/// Parses `bytes`, the content of the file at `path`, or of several files of one recipe. A truncated last line is ignored.
 ///
 /// # Errors
 /// The file and the invalid line.
@@ -233,6 +233,10 @@ pub fn parse(path: &Path, bytes: &[u8]) -> Result<(Recipe, Vec<LabelledPosition>
     let recipe = Recipe::from_line(first).map_err(|why| wrong(1, why))?;
     let mut positions = Vec::new();
     for (line, number) in lines.zip(2..) {
+        if line == first {
+            // Files of one recipe may be put behind one another.
+            continue;
+        }
         match LabelledPosition::from_line(line) {
             Ok(position) => positions.push(position),
             Err(_) if !line.ends_with(b"}") && !line.ends_with(b"\n") => {}
