@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 const LOGS: [&str; 7] = [
     "imagined.md",
     "internal.md",
-    "networks.md",
+    "networks-log.md",
     "papers.md",
     "search.md",
     "speed.md",

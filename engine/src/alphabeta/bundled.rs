@@ -1,4 +1,4 @@
-//! The alpha-beta search's built-in network: `docs/src/networks.md`.
+//! The alpha-beta search's built-in network: `docs/src/networks-log.md`.
 
 use nn::checkpoint::CheckpointError;
 use nn::nnue::{Nnue, Parameters};

@@ -13,7 +13,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-/// The bundled network, the twentieth of `docs/src/networks.md`.
+/// The bundled network, the twentieth of `docs/src/networks-log.md`.
 static BUNDLED: &[u8] = include_bytes!("../../../assets/mavka.safetensors");
 
 /// The bundled decoder of the internal search: `docs/src/internal.md`.

@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn numbers_measured_once_stay_comparable() {
-        // A changed generator would measure other boards than those of docs/src/networks.md.
+        // A changed generator would measure other boards than those of docs/src/networks-log.md.
         let first = fen(&random_boards(1, 0)[0]);
         assert_eq!(first, "R5B1/2Q2R2/2R5/8/7R/4k3/8/N5K1 b - - 0 1");
     }
