@@ -280,7 +280,8 @@ impl Game for Hex {
     fn key(&self, state: &Stones) -> u64 {
         let words = self.size * self.size / 64 + 1;
         let stones = state.mine.words(words).iter().chain(state.theirs.words(words));
-        stones.fold(u64::from(state.black_moves), |key, word| split_mix(key ^ word))
+        // The side is mixed first: plain, it would stand where the first cell stands.
+        stones.fold(split_mix(u64::from(state.black_moves)), |key, word| split_mix(key ^ word))
     }
 
     fn passed(&self, state: &Stones) -> Stones {

@@ -200,7 +200,7 @@ pub fn questions<G: Solved>(
     Ok(Some(found))
 }
 
-/// The solved positions of one game.
+/// The solved positions of one game; one alone of a random game, for neighbouring positions differ little.
 fn one_game<G: Solved>(
     game: &G,
     solver: &mut dyn Exact<G::State>,
@@ -209,30 +209,34 @@ fn one_game<G: Solved>(
 ) -> Vec<Question> {
     let (mut state, mut moves) = (game.start(), Vec::new());
     let mut found: Vec<Question> = Vec::new();
+    let mut seen = Vec::new();
     loop {
-        let legal = game.moves(&state);
-        if legal.is_empty() {
+        let mut choice = game.moves(&state);
+        if choice.is_empty() {
             break;
         }
-        let mut question = None;
         if moves.len() >= game.first_solved_ply() {
-            let values = solver.verdicts(&state, SOLVER_NODES);
-            question = values.map(|values| Question { moves: moves.clone(), values });
-        }
-        let mut choice = legal;
-        if let Some(question) = question {
-            if kind == Kind::Played && !random.chance(RANDOM_SHARE) {
-                choice.retain(|action| question.keeps(*action));
+            match kind {
+                Kind::Random => seen.push((state.clone(), moves.clone())),
+                Kind::Played => {
+                    if let Some(values) = solver.verdicts(&state, SOLVER_NODES) {
+                        let question = Question { moves: moves.clone(), values };
+                        if !random.chance(RANDOM_SHARE) {
+                            choice.retain(|action| question.keeps(*action));
+                        }
+                        found.push(question);
+                    }
+                }
             }
-            found.push(question);
         }
         let action = choice[random.below(choice.len())];
         game.play(&mut state, action);
         moves.push(action);
     }
-    if kind == Kind::Random && !found.is_empty() {
-        // Neighbouring positions of a game differ little.
-        found = vec![found.swap_remove(random.below(found.len()))];
+    if !seen.is_empty() {
+        let (state, moves) = seen.swap_remove(random.below(seen.len()));
+        let values = solver.verdicts(&state, SOLVER_NODES);
+        found.extend(values.map(|values| Question { moves, values }));
     }
     found
 }
