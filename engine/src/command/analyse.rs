@@ -1,6 +1,6 @@
 //! `mavka analyse`: arguments and output of [`crate::analyse`].
 
-use super::args::{read_milliseconds, read_option, read_settings};
+use super::args::{positive, read_milliseconds, read_option, read_settings};
 use super::output::{Failure, Sink};
 use crate::analyse::collection::Unread;
 use crate::analyse::html::{Title, page};
@@ -46,10 +46,10 @@ pub struct Analyse {
     #[arg(long, value_name = "MS", value_parser = read_milliseconds)]
     movetime: Option<Duration>,
     /// Better lines to show beside a move
-    #[arg(long, default_value_t = 1, value_name = "N")]
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = positive())]
     multipv: usize,
     /// Positions searched at once; one repeats itself exactly [default: one for each core]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = positive())]
     threads: Option<usize>,
     /// Analyse the K-th of N parts of the games alone, for several processes or machines; the parts' outputs in order are the whole
     #[arg(long, value_name = "K/N", requires = "out")]

@@ -5,6 +5,7 @@ use crate::chess::game::{Game, GameError};
 use crate::options::settings::Settings;
 use crate::options::{self, OptionError, OutOfRange};
 use crate::stderr_log::write_stderr;
+use clap::builder::RangedU64ValueParser;
 use std::error::Error;
 use std::fmt;
 use std::time::Duration;
@@ -30,6 +31,12 @@ pub fn read_option(text: &str) -> Result<(String, String), FormError> {
         }
         _ => Err(FormError("NAME=VALUE")),
     }
+}
+
+/// A whole number from 1.
+#[must_use]
+pub fn positive() -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(1..)
 }
 
 /// Default settings with these options, name and value, and a warning for each number outside its range.

@@ -1,5 +1,6 @@
 //! `mavka bench`: arguments and output of [`crate::bench`].
 
+use super::args::positive;
 use super::output::{Failure, Sink};
 use crate::bench::{self, EvaluatorKind};
 use clap::{Args, ValueEnum};
@@ -18,7 +19,7 @@ pub struct Bench {
     #[arg(long)]
     weights: Option<PathBuf>,
     /// Search threads; the signature repeats with one only
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = positive())]
     threads: usize,
 }
 

@@ -86,6 +86,11 @@ fn read(number: usize, chunk: &Chunk<'_>) -> Entry {
 fn read_tags(chunk: &Chunk<'_>) -> (Vec<(String, String)>, Vec<String>) {
     let (mut tags, mut lost) = (Vec::<(String, String)>::new(), Vec::new());
     for line in &chunk.tags {
+        let (_, behind) = tags::divided(line.text);
+        if !behind.is_empty() {
+            let (number, behind) = (line.number, shorten(behind, LONGEST_WORD));
+            lost.push(format!("line {number}: `{behind}` behind the tags is skipped"));
+        }
         for (name, value) in tags::pairs(line.text) {
             let repeated = begins_next(&name) && tags.iter().any(|(known, _)| *known == name);
             if repeated {
@@ -356,6 +361,9 @@ mod tests {
         let game = only("[Event \"a\"] [White \"x\"] [Event \"b\"]\n\n1. e4 e9} *\n");
         assert_eq!(game.lost[0], "line 1: a second tag Event, `b`, is skipped");
         assert_eq!((game.tags.len(), &*game.line.moves[0].comments[0]), (2, "Not read: e9 )"));
+        let game = only("[White \"A\"] a note\n[Result \"1-0\"] 1. e4 e5 2. Nf3\n");
+        assert_eq!((sans(&game).as_str(), game.result.as_str()), ("e4 e5 Nf3", "1-0"));
+        assert_eq!(game.lost, ["line 1: `a note` behind the tags is skipped"]);
         let [Entry::Unreadable { raw, .. }, Entry::Game(after)] =
             &read_games("[Variant \"Atomic\"]\n\n1. e4 *\n\n[White \"B\"]\n\n1. d4 *\n", 1)[..]
         else {

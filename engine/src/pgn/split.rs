@@ -1,7 +1,7 @@
 //! Cuts a PGN text into games before anything is parsed, so that a damaged game cannot take its neighbours with it: an
 //! unclosed comment would otherwise reach to the end of the file.
 
-use super::tags::{is_tag_line, name_of};
+use super::tags::{divided, is_tag_line, name_of};
 
 /// A line of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub struct Numbered<'a> {
 /// The lines of one game.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Chunk<'a> {
-    /// Tag pairs.
+    /// Tag pairs, with what stands behind them unless it is movetext.
     pub tags: Vec<Numbered<'a>>,
     /// The moves.
     pub moves: Vec<Numbered<'a>>,
@@ -50,13 +50,19 @@ pub fn split(text: &str) -> Vec<Chunk<'_>> {
         if empty && !inside {
             gap |= ended || !game.tags.is_empty() && game.moves.is_empty();
         }
-        if tag {
-            game.tags.push(numbered);
-            gap = false;
-        } else if !empty || inside {
-            game.moves.push(numbered);
-            inside = still_inside(line, inside);
-            let last = line.split_whitespace().next_back().unwrap_or_default();
+        let movetext = match tag.then(|| divided(line)) {
+            None => Some(numbered).filter(|_| !empty || inside),
+            Some((tags, behind)) => {
+                let begins = begins_movetext(behind, &lines[at + 1..]);
+                game.tags.push(Numbered { text: if begins { tags } else { line }, ..numbered });
+                gap = false;
+                begins.then_some(Numbered { text: behind, ..numbered })
+            }
+        };
+        if let Some(moves) = movetext {
+            game.moves.push(moves);
+            inside = still_inside(moves.text, inside);
+            let last = moves.text.split_whitespace().next_back().unwrap_or_default();
             ended = !inside && RESULTS.contains(&last);
             gap = false;
         }
@@ -97,6 +103,16 @@ fn repeats(game: &Chunk<'_>, line: &str, gap: bool) -> bool {
 #[must_use]
 pub fn begins_next(name: &str) -> bool {
     ["Event", "FEN"].contains(&name)
+}
+
+/// Text behind the tags of a line is movetext if it begins as such, or if no further tags follow.
+fn begins_movetext(behind: &str, following: &[&str]) -> bool {
+    let next = following.iter().find(|line| !line.starts_with(['%', ';']));
+    let tags_follow = next.is_some_and(|line| is_tag_line(line));
+    match behind.chars().next() {
+        None | Some(';' | '%') => false,
+        Some(first) => first.is_ascii_digit() || first == '*' || !tags_follow,
+    }
 }
 
 /// A tag inside a comment begins a game if the comment is never closed, or if a game's tags and moves follow; else it is
@@ -164,6 +180,21 @@ mod tests {
         let text = "% made by X\n; a collection\n[Event \"a\"]\n\n1. e4 *\n\n; the next\n% one\n[Event \"b\"]\n\n*\n";
         assert_eq!(moves(text), ["1. e4 *", "*"]);
         assert_eq!(moves("1. e4 e5\n; a comment of the game\n2. Nf3 *").len(), 1);
+    }
+
+    #[test]
+    fn moves_behind_tags_belong_to_the_game() {
+        assert_eq!(
+            moves("[White \"A\"]\n[Result \"1-0\"] 1. e4 e5\n2. Nf3 1-0\n"),
+            ["1. e4 e5|2. Nf3 1-0"]
+        );
+        assert_eq!(
+            moves("[White \"A\"] e4 e5 *\n\n[White \"B\"] 1. d4 *\n[White \"C\"] *"),
+            ["e4 e5 *", "1. d4 *", "*"]
+        );
+        let notes = "[White \"A\"] a note\n[Black \"B\"] ; another\n\n1. e4 *\n";
+        assert_eq!(moves(notes), ["1. e4 *"]);
+        assert_eq!(split(notes)[0].tags[0].text, "[White \"A\"] a note");
     }
 
     #[test]

@@ -23,9 +23,21 @@ fn is_of_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || "_-+#=:".contains(c)
 }
 
-/// The pairs of a tag line. What is behind the last one is ignored, as it is by others.
+/// The pairs of a tag line.
 #[must_use]
 pub fn pairs(line: &str) -> Vec<(String, String)> {
+    read(line).0
+}
+
+/// The tag pairs of a line as they are written, and the text behind the last one: moves, in some files.
+#[must_use]
+pub fn divided(line: &str) -> (&str, &str) {
+    let (_, behind) = read(line);
+    (&line[..line.len() - behind.len()], behind.trim())
+}
+
+/// The pairs of a tag line, and the text behind the last one.
+fn read(line: &str) -> (Vec<(String, String)>, &str) {
     let mut pairs = Vec::new();
     let mut rest = line;
     while let Some(name) = name_of(rest) {
@@ -44,7 +56,7 @@ pub fn pairs(line: &str) -> Vec<(String, String)> {
         pairs.push((name.to_owned(), value));
         rest = after[length..].split_once(']').map_or("", |(_, rest)| rest);
     }
-    pairs
+    (pairs, rest)
 }
 
 /// Where a quoted value ends: at the first quotation mark before a bracket, for some values have such marks inside; else
@@ -97,6 +109,20 @@ mod tests {
             ["[%clk 0:01]", "1. e4 [Event \"x\"]", "[]", "[Event]", "[ \"x\"]", "{[Event \"x\"]}"]
         {
             assert!(pairs(line).is_empty(), "{line}");
+        }
+    }
+
+    #[test]
+    fn moves_may_stand_behind_the_last_pair() {
+        for (line, tags, behind) in [
+            (r#"[Result "1-0"] 1. e4 e5 "#, r#"[Result "1-0"]"#, "1. e4 e5"),
+            (r#"[A "1"] [B "2"]1. e4 {[%clk 0:01]}"#, r#"[A "1"] [B "2"]"#, "1. e4 {[%clk 0:01]}"),
+            ("[White Ann2] *", "[White Ann2]", "*"),
+            (r#"[Round "3 1. e4"#, r#"[Round "3 1. e4"#, ""),
+            (r#"[Event "The "Big" One"] "#, r#"[Event "The "Big" One"] "#, ""),
+        ] {
+            let (pairs, rest) = divided(line);
+            assert_eq!((pairs.trim_end(), rest), (tags.trim_end(), behind), "{line}");
         }
     }
 }

@@ -19,16 +19,16 @@ pub struct Strength {
 /// Playouts that any clock has time for: the highest ratings differ by their generosity alone.
 const MOST_NODES: f32 = 1500.0;
 
-/// Rating and level; levels in between are interpolated. On the scale of Stockfish's own `UCI_Elo` since version 16, measured
-/// by games but for what is below 1320: `docs/src/strength.md`.
+/// Rating and level; levels in between are interpolated. On the scale of Stockfish's own `UCI_Elo` since version 16. Those of
+/// 1320 to 2300 are fitted to games, the others estimated: `docs/src/strength.md`.
 const CALIBRATION: [(f32, f32); 7] = [
-    (1000.0, 0.385),
-    (1320.0, 0.45),
-    (1500.0, 0.515),
-    (1800.0, 0.57),
-    (2270.0, 0.665),
-    (2500.0, 0.75),
-    (2800.0, 0.98),
+    (1000.0, 0.41),
+    (1320.0, 0.49),
+    (1500.0, 0.53),
+    (1900.0, 0.64),
+    (2300.0, 0.69),
+    (2700.0, 1.0),
+    (2800.0, 1.1),
 ];
 
 impl Strength {
@@ -42,7 +42,7 @@ impl Strength {
     /// At a level: from 0, the least there is, over 1, where hardly anything is given away, upwards.
     fn at(level: f32) -> Strength {
         Strength {
-            nodes: (2.0 * 2f32.powf(11.0 * level)).min(MOST_NODES).round() as u64,
+            nodes: (2.0 * 2f32.powf(8.0 * level)).min(MOST_NODES).round() as u64,
             generosity: 1.5 * 2f32.powf(-8.5 * level),
             taste: (0.3 + 1.4 * level).min(1.0),
         }

@@ -2,6 +2,7 @@
 
 use crate::measure::accuracy;
 use clap::Args;
+use engine::command::args::positive;
 use engine::command::output::{Failure, Sink};
 use engine::interrupt::raised_by_ctrl_c;
 use nn::kernels::Isa;
@@ -35,7 +36,7 @@ pub struct Accuracy {
     #[arg(long, value_name = "FILE")]
     puzzles: Option<PathBuf>,
     /// Try only this many puzzles, spread evenly over the file
-    #[arg(long, value_name = "N", requires = "puzzles")]
+    #[arg(long, value_name = "N", requires = "puzzles", value_parser = positive())]
     puzzle_limit: Option<usize>,
     /// Draw predicted win probabilities against labels and results into this SVG
     #[arg(long, value_name = "FILE", requires = "files")]

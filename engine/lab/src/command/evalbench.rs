@@ -2,6 +2,7 @@
 
 use crate::speed::evalbench;
 use clap::Args;
+use engine::command::args::positive;
 use engine::command::output::{Failure, Sink};
 use nn::device::Backend;
 use nn::kernels::Isa;
@@ -29,7 +30,7 @@ pub struct EvalBench {
     #[arg(long, default_value = "cpu")]
     device: Backend,
     /// Threads, each with its own batch; default: all cores, two on a GPU.
-    #[arg(long)]
+    #[arg(long, value_parser = positive())]
     threads: Option<usize>,
     /// Arithmetic of the products: auto, single, bf16 or int8; default: all the device has.
     #[arg(long, value_delimiter = ',')]
@@ -41,7 +42,7 @@ pub struct EvalBench {
     #[arg(long, conflicts_with_all = ["arithmetic", "device"])]
     flex: bool,
     /// Batch sizes to try; default: those the search chooses from.
-    #[arg(long, value_delimiter = ',')]
+    #[arg(long, value_delimiter = ',', value_parser = positive())]
     batch: Vec<usize>,
     /// Seconds for each figure.
     #[arg(long, default_value_t = 2.0)]

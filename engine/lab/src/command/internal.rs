@@ -3,6 +3,7 @@
 use crate::measure::internal::survey::{Category, Survey, category};
 use crate::networks::LabNetworks;
 use clap::Args;
+use engine::command::args::positive;
 use engine::command::output::{Failure, Sink};
 use engine::command::think::decoder;
 use engine::internal::teacher::Teacher;
@@ -38,7 +39,7 @@ pub struct Internal {
     #[arg(long, value_name = "FILE", num_args = 1.., required = true)]
     measure: Vec<PathBuf>,
     /// Positions of each file and kind of chess
-    #[arg(long, default_value_t = 500, value_name = "N")]
+    #[arg(long, default_value_t = 500, value_name = "N", value_parser = positive())]
     positions: usize,
     /// Only those of this kind, as the table names it
     #[arg(long, default_value = "all", value_name = "KIND", value_parser = category)]

@@ -11,7 +11,7 @@ use crate::league::tournament::{Listener, Tournament};
 use crate::league::{Fault, Timeouts, pgn, report};
 use crate::networks::fingerprint;
 use clap::Args;
-use engine::command::args::settings_of;
+use engine::command::args::{positive, settings_of};
 use engine::command::output::{Failure, Sink};
 use engine::errors::FileError;
 use engine::files::{
@@ -51,10 +51,10 @@ pub struct League {
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
     /// Games in all, earlier ones included, instead of the configuration's.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = positive())]
     games: Option<usize>,
     /// Games at the same time, instead of the configuration's.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = positive())]
     concurrency: Option<usize>,
     /// Starting positions, one EPD or FEN a line, or the last positions of a PGN file's games, instead of the
     /// configuration's.
@@ -70,7 +70,7 @@ pub struct League {
     #[arg(long)]
     report: bool,
     /// Seconds to wait for a move where no clock runs.
-    #[arg(long, default_value_t = 600, value_name = "S")]
+    #[arg(long, default_value_t = 600, value_name = "S", value_parser = clap::value_parser!(u64).range(1..))]
     stall: u64,
 }
 

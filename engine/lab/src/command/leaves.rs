@@ -57,7 +57,7 @@ pub struct Leaves {
     #[arg(long = "static", conflicts_with = "every_move")]
     judged: bool,
     /// Plies of each search, of positions of the alpha-beta search; to value every move, 1 is enough
-    #[arg(long, default_value_t = 4, value_name = "N")]
+    #[arg(long, default_value_t = 4, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     depth: u32,
     /// Nodes of an alpha-beta search
     #[arg(

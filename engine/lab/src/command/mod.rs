@@ -227,6 +227,51 @@ mod tests {
     }
 
     #[test]
+    fn a_count_of_zero_is_refused() {
+        for words in [
+            "accuracy a --puzzles p --puzzle-limit",
+            "evalbench --batch",
+            "evalbench --threads",
+            "internal --measure a --positions",
+            "label a --engine e --out b --best-nodes",
+            "leaves a --engine e --out b --depth",
+            "league a.toml --concurrency",
+            "league a.toml --games",
+            "league a.toml --stall",
+            "match --concurrency",
+            "match --depth",
+            "match --games",
+            "match --max-plies",
+            "match --nodes",
+            "match --stall",
+            "puzzles a --concurrency",
+            "puzzles a --limit",
+            "puzzles a --nodes",
+            "treebench --batch",
+            "treebench --threads",
+            "tune a --limit",
+            "tune a --nodes",
+            "tune a --optimise CPuct=1:1 --sample",
+            "tune a --optimise CPuct=1:1 --steps",
+            "tune a --puzzles p --puzzle-limit",
+        ] {
+            let parse = |count: &str| {
+                let words = ["mavka-lab"].into_iter().chain(words.split_whitespace());
+                Cli::command().try_get_matches_from(words.chain([count]))
+            };
+            assert!(parse("1").is_ok(), "{words} 1");
+            let why = parse("0").map(|_| ()).unwrap_err().to_string();
+            let (_, argument) = words.rsplit_once(' ').unwrap();
+            assert!(why.contains("invalid value '0'") && why.contains(argument), "{why}");
+        }
+        assert!(
+            Cli::command()
+                .try_get_matches_from(["mavka-lab", "tune", "a", "--nodes", "400,0"])
+                .is_err()
+        );
+    }
+
+    #[test]
     fn outputs_of_any_command_are_neither_inputs_nor_each_other() {
         for words in [
             "tune labels --csv labels",

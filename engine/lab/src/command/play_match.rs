@@ -11,7 +11,7 @@ use crate::league::{Limit, Match, Seat, Timeouts};
 use crate::league::{csv, openings};
 use crate::plots::{Curve, Picture};
 use clap::Args;
-use engine::command::args::{read_milliseconds, read_option};
+use engine::command::args::{positive, read_milliseconds, read_option};
 use engine::command::output::{Failure, Sink};
 use engine::errors::FileError;
 use engine::files::open_to_append;
@@ -94,10 +94,10 @@ pub struct PlayMatch {
     #[arg(long, default_value_t = 0, value_name = "N", help_heading = "Match")]
     skip: usize,
     /// Games in all; an odd number is rounded up to whole pairs [default: every opening twice, or 2].
-    #[arg(long, value_name = "N", help_heading = "Match")]
+    #[arg(long, value_name = "N", help_heading = "Match", value_parser = positive())]
     games: Option<usize>,
     /// Games played at the same time.
-    #[arg(long, default_value_t = 1, value_name = "N", help_heading = "Match")]
+    #[arg(long, default_value_t = 1, value_name = "N", help_heading = "Match", value_parser = positive())]
     concurrency: usize,
     /// Treat every opening as Chess960, even one with the usual castling rights.
     #[arg(long, help_heading = "Match")]
@@ -117,7 +117,7 @@ pub struct PlayMatch {
           help_heading = "Referee")]
     margin: Duration,
     /// Plies after the opening at which a game is drawn.
-    #[arg(long, default_value_t = 600, value_name = "N", help_heading = "Referee")]
+    #[arg(long, default_value_t = 600, value_name = "N", help_heading = "Referee", value_parser = positive())]
     max_plies: usize,
     /// Draw from move FROM on, once both scores were within CP for MOVES moves.
     #[arg(long, num_args = 3, value_names = ["FROM", "MOVES", "CP"], help_heading = "Referee")]
@@ -126,7 +126,7 @@ pub struct PlayMatch {
     #[arg(long, num_args = 2, value_names = ["MOVES", "CP"], help_heading = "Referee")]
     resign: Option<Vec<usize>>,
     /// Seconds to wait for a move where no clock runs.
-    #[arg(long, default_value_t = 600, value_name = "S", help_heading = "Referee")]
+    #[arg(long, default_value_t = 600, value_name = "S", help_heading = "Referee", value_parser = clap::value_parser!(u64).range(1..))]
     stall: u64,
 
     /// Append every finished game to this file, complete even if the match is interrupted.

@@ -7,7 +7,7 @@ use crate::measure::puzzles::open::open;
 use crate::measure::puzzles::uci_solver::UciSolver;
 use crate::measure::puzzles::{Attempt, Puzzle, Score, Task, VALUE_MARGINS, plot, solve_all};
 use clap::Args;
-use engine::command::args::read_option;
+use engine::command::args::{positive, read_option};
 use engine::command::output::{Failure, Sink};
 use engine::errors::FileError;
 use engine::files::csv_field;
@@ -27,7 +27,7 @@ pub struct Puzzles {
     /// CSV or EPD
     file: PathBuf,
     /// Try only this many, spread evenly over the file
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = positive())]
     limit: Option<usize>,
     #[command(flatten)]
     spend: limits::Only,
@@ -41,7 +41,7 @@ pub struct Puzzles {
     #[arg(long = "option", value_name = "NAME=VALUE", value_parser = read_option)]
     options: Vec<(String, String)>,
     /// Puzzles tried at the same time, each by an engine of its own
-    #[arg(long, default_value_t = 1, value_name = "N")]
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = positive())]
     concurrency: usize,
     /// Draw the share of solved puzzles against their rating into this SVG
     #[arg(long, value_name = "FILE")]

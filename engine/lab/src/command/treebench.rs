@@ -2,6 +2,7 @@
 
 use crate::speed::treebench::{self, EvaluatorKind};
 use clap::{Args, ValueEnum};
+use engine::command::args::positive;
 use engine::command::output::{Failure, Sink};
 use std::path::PathBuf;
 
@@ -12,10 +13,10 @@ pub struct TreeBench {
     #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1000..=1_000_000_000))]
     nodes: u64,
     /// Numbers of search threads to try; default: one, two, four and so on up to all cores
-    #[arg(long, value_delimiter = ',')]
+    #[arg(long, value_delimiter = ',', value_parser = positive())]
     threads: Vec<usize>,
     /// Leaves that a thread gathers at once
-    #[arg(long, default_value_t = 16)]
+    #[arg(long, default_value_t = 16, value_parser = positive())]
     batch: usize,
     /// What evaluates: no opinion, quick ones, or the ones of `bench`
     #[arg(long, value_enum, default_value_t = Evaluator::Quick)]

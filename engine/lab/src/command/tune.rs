@@ -7,6 +7,7 @@ use crate::measure::tune::trial::Setting;
 use crate::measure::tune::tuning::{Optimisation, Tuning};
 use crate::plots::{Curve, Picture};
 use clap::Args;
+use engine::command::args::positive;
 use engine::command::output::{Failure, Sink};
 use engine::errors::FileError;
 use engine::files::write_whole;
@@ -33,19 +34,19 @@ pub struct Tune {
     #[arg(long, default_value = "", value_name = "OPTIONS", value_parser = Setting::read)]
     against: Setting,
     /// Nodes of each search; several numbers with commas between
-    #[arg(long, value_delimiter = ',', default_value = "400", value_name = "N")]
+    #[arg(long, value_delimiter = ',', default_value = "400", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     nodes: Vec<u64>,
     /// A move that gives away more counts as this, in win probability
     #[arg(long, default_value_t = 0.25, value_name = "SHARE")]
     cap: f32,
     /// Positions at most
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = positive())]
     limit: Option<usize>,
     /// Also the puzzles of this CSV or EPD
     #[arg(long, value_name = "FILE")]
     puzzles: Option<PathBuf>,
     /// Try only this many puzzles, spread evenly over the file
-    #[arg(long, default_value = "500", value_name = "N", requires = "puzzles")]
+    #[arg(long, default_value = "500", value_name = "N", requires = "puzzles", value_parser = positive())]
     puzzle_limit: usize,
     /// Network file; the built-in network without it
     #[arg(long, value_name = "FILE")]
@@ -58,10 +59,10 @@ pub struct Tune {
     #[arg(long = "optimise", value_name = "NAME=START:STEP", value_parser = read_dimension)]
     dimensions: Vec<Dimension>,
     /// Steps of that
-    #[arg(long, default_value_t = 60, value_name = "N", requires = "dimensions")]
+    #[arg(long, default_value_t = 60, value_name = "N", requires = "dimensions", value_parser = clap::value_parser!(u32).range(1..))]
     steps: u32,
     /// Positions of each step
-    #[arg(long, default_value_t = 100, value_name = "N", requires = "dimensions")]
+    #[arg(long, default_value_t = 100, value_name = "N", requires = "dimensions", value_parser = positive())]
     sample: usize,
     /// Seed of that
     #[arg(long, default_value_t = 0, value_name = "N", requires = "dimensions")]
