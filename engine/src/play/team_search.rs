@@ -37,7 +37,7 @@ pub struct TeamOutcome {
 }
 
 impl Job {
-    /// The seats of player 0 and, at full strength, of the others, for searches of at most `playouts` in all.
+    /// The seats of player 0 and, at full strength, of the others, who share the playouts of the `first`.
     pub fn seats<'a>(
         &self,
         game: &Game,
@@ -52,6 +52,7 @@ impl Job {
         for (at, (tree, ready)) in session.trees().skip(1).zip(&self.others).enumerate() {
             let network = &ready.network;
             let root = tree.set_root(network, settings, self.tables.clone(), game);
+            root.warnings.iter().for_each(|warning| self.output.note(warning));
             let mut plan = Plan {
                 searchmoves: seats[0].plan.searchmoves,
                 ..Plan::new(network, settings, self.batch(ready.timing, ready.timing.single))
