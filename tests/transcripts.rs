@@ -170,6 +170,95 @@ fn a_wrong_guess_in_pondering_keeps_the_tree() {
     session.finish();
 }
 
+/// The end of each line of a search that names a player or its tree: visits of the best move and of the tree.
+fn team_search(session: &mut Session, position: &str, go: &str) -> (Vec<u64>, Vec<String>, String) {
+    session.send(position);
+    session.send(go);
+    let mut moves = Vec::new();
+    let mut nodes = Vec::new();
+    loop {
+        let line = session.expect("*");
+        let words: Vec<&str> = line.split(' ').collect();
+        match &words[..] {
+            ["info", "string", "team", "player", _, best, "V", _, "N", _, "of", all] => {
+                moves.push((*best).to_owned());
+                nodes.push(all.parse().unwrap());
+            }
+            ["info", "string", "team", "plays", ..] => {
+                return (nodes, moves, session.expect("bestmove *"));
+            }
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn every_tree_of_a_team_follows_the_game() {
+    let mut session = Session::start(setup(Hashed::default()));
+    for option in ["Threads value 1", "Team value 3", "BlunderCheck value false"] {
+        session.send(&format!("setoption name {option}"));
+    }
+    let (nodes, moves, best) =
+        team_search(&mut session, "position startpos", "go nodes 300 searchmoves e2e4");
+    assert_eq!((nodes, &best[..13]), (vec![100; 3], "bestmove e2e4"));
+    assert_eq!(moves, ["e2e4"; 3]);
+    let (nodes, ..) = team_search(&mut session, "position startpos moves e2e4", "go nodes 300");
+    assert!(nodes.iter().all(|nodes| *nodes > 150), "nothing was kept: {nodes:?}");
+    let (nodes, ..) =
+        team_search(&mut session, "position startpos moves d2d4 d7d5", "go nodes 300");
+    assert_eq!(nodes, [100; 3], "another game");
+    session.finish();
+}
+
+#[test]
+fn noise_alone_tells_players_of_one_network_from_each_other() {
+    let mut session = Session::start(setup(Hashed::default()));
+    for option in ["Threads value 1", "Team value 4", "BlunderCheck value false"] {
+        session.send(&format!("setoption name {option}"));
+    }
+    let positions = ["", " moves e2e4", " moves d2d4", " moves c2c4", " moves g1f3", " moves b2b3"];
+    let mut differing = |noise: &str| {
+        session.send(&format!("setoption name TeamNoise value {noise}"));
+        let moves = positions.map(|moves| {
+            session.send("setoption name Clear Hash");
+            team_search(&mut session, &format!("position startpos{moves}"), "go nodes 400").1
+        });
+        assert!(moves.iter().all(|moves| moves.len() == 4));
+        moves.iter().filter(|moves| moves.iter().any(|best| *best != moves[0])).count()
+    };
+    assert_eq!(differing("0"), 0, "clones");
+    assert!(differing("1") > 0);
+    session.finish();
+}
+
+#[test]
+fn a_team_of_one_is_the_engine_without_teams() {
+    let conversation = |options: &[&str]| {
+        let clock = Arc::new(ManualClock::default());
+        let mut session = Session::start(Setup { clock, ..setup(Hashed::default()) });
+        session.send("setoption name Threads value 1");
+        options.iter().for_each(|option| session.send(&format!("setoption name {option}")));
+        let mut said = Vec::new();
+        for moves in ["", " moves e2e4 e7e5", " moves e2e4 e7e5 g1f3 b8c6"] {
+            session.send(&format!("position startpos{moves}"));
+            session.send("go nodes 500");
+            loop {
+                said.push(session.expect("*"));
+                if said.last().is_some_and(|line| line.starts_with("bestmove")) {
+                    break;
+                }
+            }
+        }
+        session.finish();
+        said
+    };
+    let plain = conversation(&[]);
+    let one = conversation(&["Team value 1", "TeamNoise value 1", "TeamFiles value other.bin"]);
+    assert_eq!(plain, one);
+    assert!(plain.iter().all(|line| !line.contains("team")));
+    assert_ne!(plain, conversation(&["Team value 2"]));
+}
+
 #[test]
 fn bench_searches_as_the_engine_plays() {
     let mut lines = Vec::new();

@@ -4,6 +4,7 @@
 //! | room | what is in it |
 //! |---|---|
 //! | [`errors`], [`files`], [`streams`], [`fnv`], [`workers`], [`progress`], [`interrupt`], [`stderr_log`] | what errors share, files that outlive a kill, standard input and output, a hash, threads, bars, Ctrl-C, the log |
+//! | [`team`] | which player of a team moves |
 //! | [`time`], [`output`], [`options`] | the clock, the one writer to the GUI, the options and their values |
 //! | [`markup`] | boards and text as pages and pictures show them |
 //! | [`chess`] | moves, games, endings, perft |
@@ -47,6 +48,7 @@ pub mod shard;
 pub mod stderr_log;
 pub mod streams;
 pub mod syzygy;
+pub mod team;
 pub mod time;
 pub mod uci;
 pub mod workers;

@@ -1,7 +1,7 @@
 //! What one option is: its name, type and range, access to its field of [`Settings`], and what follows a
 //! change.
 
-use crate::options::settings::{Backend, Settings, WorldModel};
+use crate::options::settings::{Backend, Settings, TeamRule, WorldModel};
 use crate::world::rules::Scoring;
 use mcts::{FinalMove, Fpu};
 
@@ -99,3 +99,11 @@ choice!(WorldModel: Rules "rules", Learned "learned", LearnedTwice "learned-twic
 choice!(FinalMove: Robust "robust", Max "max");
 choice!(Fpu: ActionValue "action-value", ParentQ "parent");
 choice!(Scoring: Mean "mean", Max "max");
+
+impl Choice for TeamRule {
+    const ALL: &'static [TeamRule] = &TeamRule::ALL;
+
+    fn name(self) -> &'static str {
+        TeamRule::name(self)
+    }
+}

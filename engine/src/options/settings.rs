@@ -3,6 +3,7 @@
 //! Every default is written once: those of the search in [`mcts::Params`], the others here. How an
 //! option is named, read and documented is the table's matter, [`crate::options`].
 
+pub use crate::team::TeamRule;
 pub use crate::world::WorldModel;
 use crate::world::rules::Scoring;
 use mcts::Params;
@@ -138,6 +139,14 @@ pub struct Settings {
     pub scoring: Scoring,
     /// An alpha-beta search checks the tree search's move (`play::blunder_check`).
     pub blunder_check: bool,
+    /// Players of the tree search, each with a tree of its own (paper 003); 1 = no team.
+    pub team: usize,
+    /// Which of them moves.
+    pub team_rule: TeamRule,
+    /// Network files of the players after the first, divided by `;`.
+    pub team_files: String,
+    /// Root noise of players that share an earlier player's network, 0 to 1.
+    pub team_noise: f32,
     /// [`Params::contempt`] in hundredths of a point, without `UCI_AnalyseMode`.
     pub contempt: i32,
     /// 0 = always the best move.
@@ -188,6 +197,11 @@ impl Default for Settings {
             state_value_share: 0.5,
             scoring: Scoring::Mean,
             blunder_check: true,
+            team: 1,
+            team_rule: TeamRule::Value,
+            team_files: String::new(),
+            // AlphaZero's for self-play.
+            team_noise: 0.25,
             contempt: 0,
             temperature: 0.0,
             temperature_moves: 5,
@@ -210,5 +224,17 @@ impl Settings {
     #[must_use]
     pub fn checks_blunders(&self) -> bool {
         self.blunder_check && self.search == Search::Mcts && !self.imagines()
+    }
+
+    /// Players that search: more than one in the tree search with the network alone.
+    #[must_use]
+    pub fn players(&self) -> usize {
+        if self.search == Search::Mcts { self.team.max(1) } else { 1 }
+    }
+
+    /// The network files of the players after the first. Players beyond the list have the first player's.
+    pub fn other_players(&self) -> impl Iterator<Item = &str> {
+        let named = self.team_files.split(';').map(str::trim).filter(|file| !file.is_empty());
+        named.chain(std::iter::repeat(self.weights_file.as_str())).take(self.players() - 1)
     }
 }

@@ -2,7 +2,7 @@
 //! default, in [`mcts::Params`].
 
 use super::entry::{Choice, Effect, Entry, Kind};
-use crate::options::settings::{Backend, Search, WorldModel};
+use crate::options::settings::{Backend, Search, TeamRule, WorldModel};
 use crate::world::rules::Scoring;
 use mcts::{FinalMove, Fpu};
 
@@ -272,6 +272,30 @@ pub static HIDDEN: &[Entry] = &[
         kind: check!(trace_by_hand),
         effect: Effect::None,
         help: "Exact minimax over the network's answers writes the internal search; off, the decoder does.",
+    },
+    Entry {
+        name: "Team",
+        kind: spin!(team: usize, 1 to 10),
+        effect: Effect::None,
+        help: "Players of the tree search, each with a tree of its own in an even share of `Hash` and of the playouts; one of them moves. Not with `UCI_LimitStrength`.",
+    },
+    Entry {
+        name: "TeamRule",
+        kind: combo!(team_rule: TeamRule),
+        effect: Effect::None,
+        help: "Which player of the team moves: the one with the most visits, the best value, the best lower confidence bound, or the lowest value within a gap of the best one, which is the largest exploration term of all moves or of the players' best.",
+    },
+    Entry {
+        name: "TeamFiles",
+        kind: text!(team_files),
+        effect: Effect::None,
+        help: "Network files of the players after the first, divided by `;`. Players beyond the list have the first player's network.",
+    },
+    Entry {
+        name: "TeamNoise",
+        kind: real!(team_noise, 0.0 to 1.0),
+        effect: Effect::None,
+        help: "Share of Dirichlet noise in the root's priors of a player with the network of an earlier one.",
     },
     Entry {
         name: "CPuctFactor",

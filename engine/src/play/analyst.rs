@@ -6,11 +6,12 @@
 use super::blunder_check::{BlunderCheck, Refutation};
 use super::clock::Budget;
 use super::host;
+use super::kept_tree::Plan;
 use super::limits::Limits;
 use super::loader::{named, open};
 use super::network::{Network, NetworkError, Networks};
 use super::params::batch_within;
-use super::session::{Plan, SearchSession};
+use super::session::SearchSession;
 use super::warm_up::EvalTiming;
 use crate::chess::action::Action;
 use crate::chess::game::Game;
@@ -92,6 +93,7 @@ impl Analyst {
     /// # Errors
     /// The network cannot be used.
     pub fn new(networks: &dyn Networks, settings: Settings) -> Result<Analyst, NetworkError> {
+        let settings = alone(settings);
         let clock = SystemClock::default();
         let open = |backend| open(networks, &clock, named(&settings.weights_file), backend);
         let (mut network, timing) = match open(settings.backend) {
@@ -154,7 +156,7 @@ impl Analyst {
 
     /// Searches by other options from now on. Those of the network, its cache and the tables have no effect.
     pub fn set_settings(&mut self, settings: Settings) {
-        self.settings = settings;
+        self.settings = alone(settings);
     }
 
     /// Drops the tree, so that the next search owes nothing to the ones before it.
@@ -232,6 +234,11 @@ impl Analyst {
         answer.iter().try_for_each(|answer| check(answer, legal.len()))?;
         Ok(answer)
     }
+}
+
+/// An analyst is one player: all of `Hash` is its own.
+fn alone(settings: Settings) -> Settings {
+    Settings { team: 1, ..settings }
 }
 
 /// Ends a search by its time, or when the watcher says so.

@@ -1,6 +1,7 @@
 //! One search: what it needs, and what it answers.
 
 use super::limits::Limits;
+use super::loader::Ready;
 use super::network::Network;
 use super::player::StaticPlayer;
 use super::session::SearchSession;
@@ -28,6 +29,8 @@ pub struct Job {
     pub network: Network,
     /// As measured when the network was loaded.
     pub timing: EvalTiming,
+    /// The team's players after the first, with a network each.
+    pub others: Vec<Ready>,
     /// Endgame tables, if there are any.
     pub tables: Option<Tables>,
     /// What earlier searches left.

@@ -19,7 +19,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Opens networks and keeps the last two: a game may change between those built in.
+/// Opens networks and keeps the last two, so that a change may be taken back, or as many as a team has players.
 pub struct NetworkLoader {
     networks: Arc<dyn Networks>,
     clock: Arc<dyn Clock>,
@@ -35,7 +35,7 @@ pub struct NetworkLoader {
 
 /// Interval of progress reports.
 const PROGRESS: Duration = Duration::from_secs(4);
-/// Most networks that are kept.
+/// Most networks that are kept without a team.
 const KEPT: usize = 2;
 
 /// A network ready for a search.
@@ -152,9 +152,8 @@ impl NetworkLoader {
             network.evaluator = cache.clone();
         }
         let ready = Ready { network, timing };
-        if self.loaded.len() == KEPT {
-            self.loaded.remove(0);
-        }
+        let surplus = (self.loaded.len() + 1).saturating_sub(KEPT.max(settings.players()));
+        self.loaded.drain(..surplus);
         self.loaded.push(Loaded { request, ready: ready.clone(), cache, fallback });
         ready
     }

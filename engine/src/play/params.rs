@@ -1,6 +1,8 @@
 //! Parameters of the tree search from options, for play and for everything that measures the search that plays.
 
 use super::limits::Limits;
+use crate::chess::game::Game;
+use crate::fnv::Fnv;
 use crate::options::settings::{Search, Settings};
 use crate::world::RulesWorld;
 use crate::world::rollout;
@@ -33,6 +35,14 @@ pub fn search_params(settings: &Settings, batch: usize) -> Params {
 #[must_use]
 pub fn rules_world(evaluator: Arc<dyn Evaluator>, settings: &Settings) -> RulesWorld {
     RulesWorld::new(evaluator, settings.scoring, settings.state_value_share).with_mates()
+}
+
+/// Gives `player` of a team a search of its own in this position where it shares another's network: Dirichlet noise of
+/// this share in the root's priors (AlphaZero), another sample for each player and position.
+pub fn reseed(params: &mut Params, player: usize, game: &Game, share: f32) {
+    let key = game.keys().last().copied().unwrap_or_default();
+    params.noise_epsilon = share;
+    params.noise_seed = Fnv::seeded(player as u64).with_word(key).get();
 }
 
 /// The largest minibatch up to `preferred` that fits a move's time often enough, when one evaluation

@@ -1,39 +1,35 @@
-//! What stays from one search to the next: the tree, whose part below the new position is kept, and what
-//! the network imagined for it.
+//! What stays from one search to the next: the tree of each player with its share of the memory, the alpha-beta
+//! search, and what was learnt of the clock and the machine.
 
 use super::clock::TimeUse;
 use super::host;
+use super::kept_tree::{KeptTree, Plan, Root};
 use super::lag::Lag;
 use super::network::Network;
-use super::params;
 use crate::alphabeta::bundled::nnue;
 use crate::alphabeta::{AlphaBeta, table};
 use crate::chess::action::Action;
 use crate::chess::game::Game;
-use crate::options::settings::{Search, Settings, WorldModel};
+use crate::options::settings::{Search, Settings};
 use crate::syzygy::Tables;
-use crate::world::memory::PredictionCache;
-use crate::world::rollout;
-use crate::world::{AnyWorld, LearnedWorld};
-use mcts::{Ancestor, Control, Outcome, Params, Searcher};
-use nn::{EvalError, Evaluator};
+use crate::world::AnyWorld;
+use mcts::{Control, Outcome};
+use nn::EvalError;
 use std::fmt;
-use std::sync::{Arc, Weak};
+use std::iter;
 use std::time::Duration;
 
 /// The search between two moves. Belongs to the engine, and to the search's thread while that runs.
+#[derive(Default)]
 pub struct SearchSession {
-    searcher: Searcher<AnyWorld>,
+    /// Player 0's: the only one without a team.
+    tree: KeptTree,
+    /// Those of the team's other players.
+    others: Vec<KeptTree>,
     /// The memory that was asked for.
     wanted: HashSplit,
     /// The transposition table's part of what was got, in MB.
     table_mb: usize,
-    /// States that the network imagined; made at the first need.
-    imagined: Option<Arc<PredictionCache>>,
-    /// The game whose last position is the tree's root.
-    root: Option<Game>,
-    /// Whose values are in the tree. Not kept alive by it, but no other network can take its place in memory.
-    evaluator: Option<Weak<dyn Evaluator>>,
     /// Time of one evaluation in recent searches: on a busy machine more than when the network was loaded.
     evaluation_time: Duration,
     /// How the game's moves used their time so far.
@@ -55,21 +51,22 @@ const CHECKS_SHARE: usize = 8;
 /// How `Hash` is divided, in MB.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct HashSplit {
+    /// All trees.
     tree: usize,
     /// Alpha-beta's transposition table.
     table: usize,
+    /// Trees that share theirs evenly.
+    trees: usize,
 }
 
 impl HashSplit {
     fn of(settings: &Settings) -> HashSplit {
-        match settings.search {
-            Search::AlphaBeta => HashSplit { tree: 0, table: settings.hash_mb },
-            _ if settings.checks_blunders() => {
-                let table = settings.hash_mb / CHECKS_SHARE;
-                HashSplit { tree: settings.hash_mb - table, table }
-            }
-            _ => HashSplit { tree: settings.hash_mb, table: 0 },
-        }
+        let table = match settings.search {
+            Search::AlphaBeta => settings.hash_mb,
+            _ if settings.checks_blunders() => settings.hash_mb / CHECKS_SHARE,
+            _ => 0,
+        };
+        HashSplit { tree: settings.hash_mb - table, table, trees: settings.players() }
     }
 
     fn total(self) -> usize {
@@ -100,35 +97,20 @@ impl fmt::Display for HashShortage {
     }
 }
 
-impl Default for SearchSession {
-    fn default() -> SearchSession {
-        SearchSession {
-            searcher: Searcher::new(Params::default(), 0),
-            wanted: HashSplit::default(),
-            table_mb: 0,
-            imagined: None,
-            root: None,
-            evaluator: None,
-            evaluation_time: Duration::ZERO,
-            time_use: TimeUse::default(),
-            lag: Lag::default(),
-            alpha_beta: None,
-            blunders: BlunderCount::default(),
-        }
-    }
-}
-
 impl SearchSession {
     /// Forgets everything but the memory.
     pub fn clear(&mut self) {
-        self.root = None;
-        self.imagined = None;
-        self.searcher.clear();
+        self.trees().for_each(KeptTree::clear);
         self.time_use = TimeUse::default();
         self.blunders = BlunderCount::default();
         if let Some(alpha_beta) = &mut self.alpha_beta {
             alpha_beta.clear();
         }
+    }
+
+    /// The players' trees, player 0's first.
+    pub fn trees(&mut self) -> impl Iterator<Item = &mut KeptTree> {
+        iter::once(&mut self.tree).chain(&mut self.others)
     }
 
     /// The alpha-beta search, with the transposition table that was reserved. None if its network is damaged.
@@ -156,21 +138,29 @@ impl SearchSession {
 
     /// The same on a machine with `free_mb`; None where it does not say.
     fn reserve_of(&mut self, wanted: HashSplit, free_mb: Option<usize>) -> Option<HashShortage> {
-        let held_mb = (self.searcher.bytes() >> 20) + self.table_mb;
+        let held_mb = self.held_mb();
         let granted = host::granted_mb(wanted.total(), held_mb, free_mb);
         // Before the rest is cleared: its table is made anew.
         self.alpha_beta = None;
         self.clear();
         self.wanted = wanted;
         self.table_mb = wanted.table.min(granted);
-        self.searcher.resize((granted - self.table_mb) << 20);
-        let got_mb = (self.searcher.bytes() >> 20) + self.table_mb;
+        self.others.clear();
+        self.others.resize_with(wanted.trees.saturating_sub(1), KeptTree::default);
+        let bytes = ((granted - self.table_mb) << 20) / wanted.trees.max(1);
+        self.trees().for_each(|tree| tree.resize(bytes));
+        let got_mb = self.held_mb();
         let wanted_mb = wanted.total();
         (granted < wanted_mb).then_some(HashShortage { wanted_mb, got_mb })
     }
 
-    /// Makes the last position of `game` the root of a tree search by `settings`, in memory reserved for it. What the
-    /// tree knows about that position is kept, unless another network evaluated it.
+    /// Memory of trees and table.
+    fn held_mb(&mut self) -> usize {
+        (self.trees().map(|tree| tree.bytes()).sum::<usize>() >> 20) + self.table_mb
+    }
+
+    /// Makes the last position of `game` the root of player 0's tree search by `settings`, in memory reserved for it:
+    /// [`KeptTree::set_root`].
     pub fn set_root(
         &mut self,
         network: &Network,
@@ -178,69 +168,10 @@ impl SearchSession {
         tables: Option<Tables>,
         game: &Game,
     ) -> Root {
-        let mut warnings: Vec<String> =
-            self.reserve(settings).iter().map(HashShortage::to_string).collect();
-        let world = self.world(network, settings).with_tables(tables);
-        if settings.imagines() && world.learned().is_none() {
-            let name = &network.name;
-            warnings.push(format!("{name} imagines no positions; searching by the rules"));
-        }
-        let kept = self.reroot(&world, game);
-        Root { world, kept, warnings }
-    }
-
-    /// The world that the options ask for, or the rules if `network` imagines no positions. A tree with
-    /// another network's values is dropped.
-    fn world(&mut self, network: &Network, settings: &Settings) -> AnyWorld {
-        let evaluator = &network.evaluator;
-        let same =
-            self.evaluator.as_ref().is_some_and(|last| last.ptr_eq(&Arc::downgrade(evaluator)));
-        if !same {
-            self.clear();
-            self.evaluator = Some(Arc::downgrade(evaluator));
-        }
-        if settings.search == Search::Rollout {
-            return AnyWorld::Rules(rollout::world(rollout::SEED));
-        }
-        let rules = || params::rules_world(evaluator.clone(), settings);
-        if settings.world_model == WorldModel::Rules {
-            return AnyWorld::Rules(rules());
-        }
-        let bytes = self.searcher.bytes();
-        let memory =
-            self.imagined.get_or_insert_with(|| Arc::new(PredictionCache::new(bytes))).clone();
-        match LearnedWorld::new(evaluator.clone(), rules(), memory) {
-            Some(world) if settings.world_model == WorldModel::LearnedTwice => {
-                AnyWorld::Learned(world.with_refinement())
-            }
-            Some(world) => AnyWorld::Learned(world),
-            None => AnyWorld::Rules(rules()),
-        }
-    }
-
-    /// Visits kept.
-    fn reroot(&mut self, world: &AnyWorld, game: &Game) -> u64 {
-        let last = self.root.replace(game.clone());
-        let path = |back| last.as_ref().and_then(|last| game.continuation_of(last, back));
-        let state = world.root(game);
-        let forward = path(0).filter(|path| match (world.learned(), &last) {
-            // An imagined tree is kept only if its new root has come true.
-            (Some(world), Some(last)) => world.came_true(last, path, game),
-            _ => true,
-        });
-        if let Some(path) = forward {
-            return self.searcher.reroot(state, Ancestor::Root, path);
-        }
-        // Not a position below the last root, but perhaps one below the root before it: the opponent did not
-        // play the move we pondered on.
-        let sideways = self.searcher.plies_since_former_root().and_then(path);
-        match sideways.filter(|_| world.learned().is_none()) {
-            Some(path) => self.searcher.reroot(state, Ancestor::FormerRoot, path),
-            None => {
-                self.searcher.set_root(state);
-                0
-            }
-        }
+        let shortage = self.reserve(settings);
+        let mut root = self.tree.set_root(network, settings, tables, game);
+        root.warnings.splice(..0, shortage.map(|shortage| shortage.to_string()));
+        root
     }
 
     /// A move was checked for a blunder, and `replaced` or not. Answers the game's counts.
@@ -272,16 +203,14 @@ impl SearchSession {
         self.evaluation_time.max(at_loading)
     }
 
-    /// Searches from `root`, as [`SearchSession::set_root`] returned it; blocks.
+    /// Player 0 searches from `root`, as [`SearchSession::set_root`] returned it; blocks.
     pub fn run(
         &mut self,
         root: &Root,
         plan: &Plan<'_>,
         control: &dyn Control<AnyWorld>,
     ) -> Outcome<Action, EvalError> {
-        self.searcher.set_params(plan.params.clone());
-        self.searcher.restrict_root(plan.searchmoves);
-        self.searcher.run(&root.world, plan.threads, plan.playouts, control)
+        self.tree.run(root, plan, control)
     }
 
     /// Learns from a search on `threads` that took `taken` how long an evaluation takes.
@@ -298,39 +227,6 @@ impl SearchSession {
     }
 }
 
-/// The root of a tree search.
-pub struct Root {
-    /// What the tree search asks about positions.
-    pub world: AnyWorld,
-    /// Visits that an earlier search left.
-    pub kept: u64,
-    /// What the user should know.
-    pub warnings: Vec<String>,
-}
-
-/// How one search is run.
-pub struct Plan<'a> {
-    /// Constants of the search.
-    pub params: Params,
-    /// Root moves to consider; empty = all.
-    pub searchmoves: &'a [Action],
-    /// Workers, the calling thread included.
-    pub threads: usize,
-    /// Exact; None = until the control stops it.
-    pub playouts: Option<u64>,
-}
-
-impl Plan<'_> {
-    /// All moves, without a limit, in minibatches of `batch`.
-    #[must_use]
-    pub fn new(network: &Network, settings: &Settings, batch: usize) -> Self {
-        // A GPU wants its next batch gathered while it computes one.
-        let threads = host::threads(settings.threads).max(network.evaluator.in_flight());
-        let params = params::search_params(settings, batch);
-        Plan { params, searchmoves: &[], threads, playouts: None }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -338,7 +234,7 @@ mod tests {
     #[test]
     fn a_hash_beyond_the_machine_is_reported_once_and_cut() {
         let mut session = SearchSession::default();
-        let wild = HashSplit { tree: 1_048_576, table: 0 };
+        let wild = HashSplit { tree: 1_048_576, table: 0, trees: 1 };
         // 256 MB are left to others, so a tree of 2 MB is reserved.
         let shortage = session.reserve_of(wild, Some(258)).unwrap();
         assert!((1..=2).contains(&shortage.got_mb), "{shortage}");
@@ -349,7 +245,7 @@ mod tests {
         );
         let settings = Settings { hash_mb: 1_048_576, blunder_check: false, ..Settings::default() };
         assert_eq!(session.reserve(&settings), None, "asked for already");
-        assert_eq!(session.reserve_of(HashSplit { tree: 1, table: 0 }, Some(1000)), None);
+        assert_eq!(session.reserve_of(HashSplit { tree: 1, table: 0, trees: 1 }, Some(1000)), None);
     }
 
     #[test]
@@ -357,12 +253,27 @@ mod tests {
         let mut session = SearchSession::default();
         let settings = Settings { hash_mb: 4, search: Search::AlphaBeta, ..Settings::default() };
         assert_eq!(session.reserve(&settings), None);
-        assert!(session.searcher.bytes() < 1 << 20);
+        assert!(session.tree.bytes() < 1 << 20);
         assert_eq!(session.table_mb, 4);
         assert!(session.alpha_beta.is_some(), "made before the first search");
         let settings = Settings { hash_mb: 64, blunder_check: true, ..Settings::default() };
         assert_eq!(session.reserve(&settings), None);
-        assert!((54..=56).contains(&(session.searcher.bytes() >> 20)));
+        assert!((54..=56).contains(&(session.tree.bytes() >> 20)));
         assert_eq!((session.table_mb, session.alpha_beta.is_some()), (8, true));
+    }
+
+    #[test]
+    fn a_team_divides_the_hash_evenly() {
+        let mut session = SearchSession::default();
+        let settings = Settings { hash_mb: 32, team: 4, ..Settings::default() };
+        assert_eq!(session.reserve(&settings), None);
+        let megabytes: Vec<usize> = session.trees().map(|tree| tree.bytes() >> 20).collect();
+        assert!(
+            megabytes.len() == 4 && megabytes.iter().all(|mb| (6..=7).contains(mb)),
+            "{megabytes:?}"
+        );
+        let settings = Settings { team: 1, ..settings };
+        assert_eq!(session.reserve(&settings), None);
+        assert_eq!(session.trees().count(), 1);
     }
 }

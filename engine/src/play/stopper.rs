@@ -12,7 +12,7 @@ use crate::play::limits::Limits;
 use crate::play::report::Reporter;
 use crate::play::signal::Signal;
 use crate::world::AnyWorld;
-use mcts::{Control, Race, View};
+use mcts::{Control, Race, Snapshot, View};
 use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -32,6 +32,36 @@ const REPORT_DUE: Duration = Duration::from_secs(1);
 const DEPTH_STALLS: u64 = 4;
 /// Playouts before that is asked. Guess.
 const DEPTH_SAMPLE: u64 = 1_000;
+
+/// What a stopper sees of a running search: of one tree, or of a team's.
+pub trait SearchView {
+    /// Playouts of this search.
+    fn playouts(&self) -> u64;
+    /// Distribution of the visits over the root's moves.
+    fn race(&self) -> Race;
+    /// The root's result is proven.
+    fn proven(&self) -> bool;
+    /// The counters and at least the best `lines`.
+    fn snapshot(&self, lines: usize) -> Snapshot<Action>;
+}
+
+impl SearchView for View<'_, AnyWorld> {
+    fn playouts(&self) -> u64 {
+        View::playouts(self)
+    }
+
+    fn race(&self) -> Race {
+        self.root_race()
+    }
+
+    fn proven(&self) -> bool {
+        View::proven(self)
+    }
+
+    fn snapshot(&self, lines: usize) -> Snapshot<Action> {
+        View::snapshot(self, lines)
+    }
+}
 
 /// Watches one running search.
 pub struct Stopper<'a> {
@@ -133,13 +163,33 @@ impl<'a> Stopper<'a> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner).pause
     }
 
+    /// Looks at the clock and the search; `Break` ends it. Called after each minibatch.
+    pub fn step(&self, view: &dyn SearchView) -> ControlFlow<()> {
+        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = self.elapsed();
+        let batch = now.saturating_sub(memory.last_tick);
+        memory.last_tick = now;
+        // Forgets slowly: one late minibatch warns for about ten more.
+        memory.longest = memory.longest.mul_f64(0.9).max(batch);
+        memory.pause = memory.pause.max(batch);
+        if self.search.signal.is_over() {
+            return ControlFlow::Break(());
+        }
+        self.look(view, &mut memory);
+        if self.is_done(view, &mut memory) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    }
+
     /// Time since the search began.
     fn elapsed(&self) -> Duration {
         self.search.signal.since_go().saturating_sub(self.begun)
     }
 
     /// Looks at the lines now and then, reports what is new.
-    fn look(&self, view: &View<'_, AnyWorld>, memory: &mut Memory) {
+    fn look(&self, view: &dyn SearchView, memory: &mut Memory) {
         let (playouts, elapsed) = (view.playouts(), self.elapsed());
         let silent = elapsed.saturating_sub(memory.last_report.unwrap_or_default());
         if !memory.looks.is_due(playouts, elapsed) {
@@ -178,7 +228,7 @@ impl<'a> Stopper<'a> {
         }
     }
 
-    fn is_done(&self, view: &View<'_, AnyWorld>, memory: &mut Memory) -> bool {
+    fn is_done(&self, view: &dyn SearchView, memory: &mut Memory) -> bool {
         if self.search.limits.infinite {
             return false;
         }
@@ -212,12 +262,12 @@ impl<'a> Stopper<'a> {
     /// Reasons that apply to clock games only: a fixed time per move is used completely.
     fn is_enough(
         &self,
-        view: &View<'_, AnyWorld>,
+        view: &dyn SearchView,
         memory: &mut Memory,
         budget: Budget,
         used: Duration,
     ) -> bool {
-        let race = view.root_race();
+        let race = view.race();
         if race.moves <= 1 || view.proven() {
             return true;
         }
@@ -259,22 +309,7 @@ fn stretch(race: Race, changed: Duration, elapsed: Duration) -> f64 {
 
 impl Control<AnyWorld> for Stopper<'_> {
     fn tick(&self, view: &View<'_, AnyWorld>) -> ControlFlow<()> {
-        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = self.elapsed();
-        let batch = now.saturating_sub(memory.last_tick);
-        memory.last_tick = now;
-        // Forgets slowly: one late minibatch warns for about ten more.
-        memory.longest = memory.longest.mul_f64(0.9).max(batch);
-        memory.pause = memory.pause.max(batch);
-        if self.search.signal.is_over() {
-            return ControlFlow::Break(());
-        }
-        self.look(view, &mut memory);
-        if self.is_done(view, &mut memory) {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
+        self.step(view)
     }
 
     fn stopped(&self) -> bool {

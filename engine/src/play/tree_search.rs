@@ -2,16 +2,20 @@
 
 use super::blunder_check::{self, BlunderCheck, POSITIONS_PER_PLAYOUT, Refutation};
 use super::job::{Answer, Found, Job};
+use super::kept_tree::Plan;
 use super::limits::Limits;
 use super::params::batch_within;
 use super::report::Reporter;
-use super::session::{Plan, SearchSession};
+use super::session::SearchSession;
 use super::stopper::{Stopper, Watched};
 use super::strength::Strength;
+use super::team_search::Seat;
 use super::temperature;
+use super::warm_up::EvalTiming;
 use crate::chess::action::Action;
 use crate::chess::game::Game;
 use mcts::{FinalMove, Line, Wdl};
+use std::time::Duration;
 
 impl Job {
     /// Tree search of at most `playouts`, if they are limited. None if there is no time left for it.
@@ -30,11 +34,7 @@ impl Job {
         if root.kept == 0 && self.is_too_late(evaluation) {
             return None;
         }
-        let preferred = match settings.minibatch_size {
-            0 => self.timing.batch.max(1),
-            size => size,
-        };
-        let batch = batch_within(&self.limits, preferred, evaluation);
+        let batch = self.batch(self.timing, evaluation);
         let mut plan = Plan {
             searchmoves: allowed,
             playouts: self.playouts().into_iter().chain(playouts).min(),
@@ -57,15 +57,20 @@ impl Job {
             output: &self.output,
             robust: settings.tree.final_move == FinalMove::Robust,
         });
+        let threads = plan.threads;
         let begun = self.signal.since_go();
-        let outcome = session.run(&root, &plan, &stopper);
+        let seats = self.seats(game, session, Seat { root, plan });
+        let outcome = match &*seats {
+            [Seat { root, plan }] => session.run(root, plan, &stopper),
+            seats => self.run_team(game, session, seats, &stopper),
+        };
         let taken = self.signal.since_go().saturating_sub(begun);
-        session.learn_speed(&outcome, plan.threads, taken);
+        session.learn_speed(&outcome, threads, taken);
         session.lag().on_pause(stopper.pause());
         if let Some(error) = outcome.error {
             self.output.note(format_args!("the search ended early: {error}"));
         }
-        if let Some(world) = root.world.learned() {
+        if let Some(world) = seats.first().and_then(|seat| seat.root.world.learned()) {
             self.output.note(format_args!("learned world: {}", world.predictions()));
         }
         let lines = &outcome.snapshot.lines;
@@ -87,6 +92,15 @@ impl Job {
         };
         self.learn_time_use(session);
         Some(Found { snapshot: outcome.snapshot, answer })
+    }
+
+    /// The minibatch of a network of this `timing` on the move's clock, one evaluation now taking `evaluation`.
+    pub fn batch(&self, timing: EvalTiming, evaluation: Duration) -> usize {
+        let preferred = match self.settings.minibatch_size {
+            0 => timing.batch.max(1),
+            size => size,
+        };
+        batch_within(&self.limits, preferred, evaluation)
     }
 
     /// The tree's move is checked: it plays at full strength, and may choose.

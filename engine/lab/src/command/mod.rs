@@ -15,6 +15,7 @@ mod play_match;
 mod puzzles;
 mod regress;
 mod selfplay;
+mod team;
 mod train;
 mod train_nnue;
 mod train_writer;
@@ -84,6 +85,8 @@ enum Command {
     Tune(Box<tune::Tune>),
     /// Count the puzzles of a file that an engine solves
     Puzzles(Box<puzzles::Puzzles>),
+    /// Compare a team of players with its first player on puzzles or openings
+    Team(Box<team::TeamArgs>),
 }
 
 impl Cli {
@@ -122,6 +125,7 @@ impl Cli {
             Command::Leaves(leaves) => leaves.run(),
             Command::Tune(tune) => tune.run(),
             Command::Puzzles(puzzles) => puzzles.run(),
+            Command::Team(team) => team.run(),
         };
         ended(done)
     }
@@ -198,6 +202,7 @@ mod tests {
             "match --nodes 1 --pgn",
             "puzzles a --failures",
             "puzzles a --plot",
+            "team a --plot",
             "train --folder f --stages --plot",
             "train-nnue --data a --out",
             "train-writer --csv c --out",

@@ -1,0 +1,143 @@
+//! The players of a team and their searches, each with a tree of its own: what the engine's options `TeamFiles` and
+//! `TeamNoise` name.
+
+use crate::measure::MeasureError;
+use crate::networks::LabNetworks;
+use engine::chess::action::Action;
+use engine::chess::game::Game;
+use engine::options::settings::{Backend, Settings};
+use engine::play::analyst::{Analyst, Effort};
+use engine::play::params::reseed;
+use mcts::Snapshot;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+/// Memory of a player's tree, in MB.
+const HASH_MB: usize = 32;
+
+/// Which players there are, and how much they search.
+#[derive(Clone, Debug)]
+pub struct LineupPlan {
+    /// Player 0's network; the built-in one without it.
+    pub weights: Option<PathBuf>,
+    /// Networks of the players after the first. Those beyond the list have player 0's network and noise.
+    pub files: Vec<PathBuf>,
+    /// Players.
+    pub players: usize,
+    /// Share of the root noise, in [0, 1].
+    pub noise: f32,
+    /// Playouts of player 0 alone.
+    pub nodes: u64,
+}
+
+/// Players ready to search.
+pub struct Lineup {
+    players: Vec<Player>,
+    nodes: u64,
+}
+
+struct Player {
+    analyst: Analyst,
+    settings: Settings,
+    /// Share of noise; none for the first player of a network.
+    noise: Option<f32>,
+}
+
+/// What the players found at one budget.
+pub struct Look {
+    pub players: Vec<Snapshot<Action>>,
+}
+
+impl Lineup {
+    /// Opens the networks.
+    ///
+    /// # Errors
+    /// Names the one that cannot be used.
+    pub fn open(plan: &LineupPlan) -> Result<Lineup, MeasureError> {
+        let mut players: Vec<Player> = Vec::new();
+        for at in 0..plan.players {
+            let own = at.checked_sub(1).and_then(|at| plan.files.get(at));
+            let file = own.or(plan.weights.as_ref());
+            let settings = Settings {
+                threads: 1,
+                hash_mb: HASH_MB,
+                blunder_check: false,
+                backend: Backend::Cpu,
+                weights_file: file.map(|file| file.display().to_string()).unwrap_or_default(),
+                ..Settings::default()
+            };
+            let known =
+                players.iter().find(|player| player.settings.weights_file == settings.weights_file);
+            let analyst = match known {
+                Some(player) => player.analyst.sibling(),
+                None => Analyst::new(&LabNetworks::default(), settings.clone())
+                    .map_err(MeasureError::Network)?,
+            };
+            let shared = players.iter().any(|player| player.analyst.network() == analyst.network());
+            players.push(Player { analyst, settings, noise: shared.then_some(plan.noise) });
+        }
+        Ok(Lineup { players, nodes: plan.nodes })
+    }
+
+    /// The same players with trees of their own, for another thread.
+    #[must_use]
+    pub fn sibling(&self) -> Lineup {
+        let sibling = |player: &Player| Player {
+            analyst: player.analyst.sibling(),
+            settings: player.settings.clone(),
+            noise: player.noise,
+        };
+        Lineup { players: self.players.iter().map(sibling).collect(), nodes: self.nodes }
+    }
+
+    /// Number of players.
+    #[must_use]
+    pub fn players(&self) -> usize {
+        self.players.len()
+    }
+
+    /// A line for each player: its network and its noise.
+    pub fn names(&self) -> impl Iterator<Item = String> {
+        self.players.iter().enumerate().map(|(at, player)| {
+            let noise = player.noise.map(|noise| format!(", root noise {noise}"));
+            format!("player {at}: {}{}", player.analyst.network(), noise.unwrap_or_default())
+        })
+    }
+
+    /// Playouts of `player` when all together have those of player 0 alone: as the engine's team divides them.
+    fn share(&self, player: usize) -> u64 {
+        let count = self.players.len() as u64;
+        let remainder = if player == 0 { self.nodes % count } else { 0 };
+        self.nodes / count + remainder
+    }
+
+    /// What every player finds with its share of the playouts, and with all of them. Nothing is kept from before.
+    ///
+    /// # Errors
+    /// A network failed.
+    pub fn look(&mut self, game: &Game) -> Result<Vec<Look>, MeasureError> {
+        let mut looks = [Vec::new(), Vec::new()];
+        for at in 0..self.players.len() {
+            let share = self.share(at);
+            let player = &mut self.players[at];
+            if let Some(noise) = player.noise {
+                let mut settings = player.settings.clone();
+                reseed(&mut settings.tree, at, game, noise);
+                player.analyst.set_settings(settings);
+            }
+            player.analyst.forget();
+            // The second search continues the tree of the first.
+            for (look, nodes) in looks.iter_mut().zip([share, self.nodes - share]) {
+                let found = if nodes == 0 {
+                    Snapshot::default()
+                } else {
+                    let effort = Effort::Nodes(nodes);
+                    let watch = &mut |_: &mcts::View<'_, _>| ControlFlow::Continue(());
+                    player.analyst.search(game, effort, watch).map_err(MeasureError::Evaluation)?
+                };
+                look.push(found);
+            }
+        }
+        Ok(looks.into_iter().map(|players| Look { players }).collect())
+    }
+}

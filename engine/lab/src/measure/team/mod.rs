@@ -1,0 +1,99 @@
+//! Measures of a team of players on one file: puzzles solved by player 0 alone, by each player, by anyone (`max`) and by
+//! each rule's choice, at equal totals and at the same nodes for each player; and how often players disagree.
+//!
+//! [`lineup`] has the players and their searches, [`task`] judges moves, [`tally`] counts, [`report`] prints, [`plot`] draws.
+
+pub mod lineup;
+pub mod plot;
+pub mod report;
+pub mod tally;
+pub mod task;
+
+use crate::measure::MeasureError;
+use engine::team::{Opinion, TeamRule, choose, gap};
+use engine::workers::{Crew, deal};
+use lineup::{Lineup, Look};
+use tally::{Tally, Tried, View};
+use task::{Item, Verdict};
+
+/// Has a team search all `items` and counts what it finds. `tried` is called after each.
+///
+/// # Errors
+/// A network failed.
+pub fn run(
+    items: &[Item],
+    lineup: &Lineup,
+    crew: Crew<'_>,
+    mut tried: impl FnMut(&Tally),
+) -> Result<Tally, MeasureError> {
+    let mut tally = Tally::new(lineup.players());
+    let start = || {
+        let mut lineup = lineup.sibling();
+        Ok(move |item: &Item| examine(item, &mut lineup))
+    };
+    deal(items, crew, start, |_, found| {
+        tally.add(found);
+        tried(&tally);
+        Ok(())
+    })?;
+    Ok(tally)
+}
+
+/// Searches an item's positions until no contestant can solve it any more.
+fn examine(item: &Item, lineup: &mut Lineup) -> Result<Tried, MeasureError> {
+    let contestants = tally::contestants(lineup.players()).len();
+    let mut verdicts = vec![Verdict::default(); contestants];
+    let mut views = None;
+    for step in &item.steps {
+        let looks = lineup.look(&step.game)?;
+        let judged: Vec<Verdict> = looks
+            .iter()
+            .map(|look| judge(item, step, look))
+            .collect::<Result<Vec<_>, _>>()?
+            .concat();
+        // Player 0 with all nodes is the first of the players of the second budget.
+        let alone = judged[contestants / 2];
+        for (sum, verdict) in verdicts.iter_mut().zip([alone].into_iter().chain(judged)) {
+            sum.then(verdict);
+        }
+        views.get_or_insert_with(|| looks.iter().map(View::of).collect());
+        if !verdicts.iter().any(|verdict| verdict.is_open()) {
+            break;
+        }
+    }
+    Ok(Tried { verdicts, views: views.unwrap_or_default(), has_task: item.has_task() })
+}
+
+/// The players' verdicts at one budget, then `max`, then each rule's.
+fn judge(item: &Item, step: &task::Step, look: &Look) -> Result<Vec<Verdict>, MeasureError> {
+    let mut verdicts =
+        look.players.iter().map(|found| item.judge(step, found)).collect::<Result<Vec<_>, _>>()?;
+    let opinions: Vec<Option<Opinion>> = look.players.iter().map(Opinion::of).collect();
+    let best = verdicts.iter().copied().reduce(Verdict::best).unwrap_or_default();
+    let chosen = TeamRule::ALL.map(|rule| verdicts[choose(rule, &opinions).unwrap_or(0)]);
+    verdicts.push(best);
+    verdicts.extend(chosen);
+    Ok(verdicts)
+}
+
+impl View {
+    fn of(look: &Look) -> View {
+        let opinions: Vec<Option<Opinion>> = look.players.iter().map(Opinion::of).collect();
+        let first = look.players.first().map(|found| found.lines.as_slice()).unwrap_or_default();
+        let value = |action| {
+            let line = first.iter().find(|line| line.moves.first() == Some(&action));
+            line.map_or(0.0, |line| line.value.q())
+        };
+        let moves =
+            look.players.iter().filter_map(|found| found.lines.first()?.moves.first().copied());
+        View {
+            moves: moves.map(|action| (action, value(action))).collect(),
+            best: first
+                .iter()
+                .filter(|line| line.visits > 0)
+                .map(|line| line.value.q())
+                .fold(0.0, f32::max),
+            gaps: [TeamRule::Gap, TeamRule::GapBest].map(|rule| gap(rule, &opinions)),
+        }
+    }
+}
