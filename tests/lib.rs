@@ -299,20 +299,6 @@ impl Dice {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::matches;
-
-    #[test]
-    fn stars_match_any_text_and_nothing_else_does() {
-        assert!(matches("bestmove *", "bestmove e2e4"));
-        assert!(matches("a*b*c", "a-b-b-c"));
-        assert!(!matches("a*b*c", "a-c"));
-        assert!(!matches("bestmove", "bestmove e2e4"));
-        assert!(matches("*", ""));
-    }
-}
-
 /// Games of random moves, with a value of every legal move.
 ///
 /// # Panics
@@ -334,4 +320,18 @@ pub fn write_random_games(path: &Path) {
         writer.write(&Game::Mavg(game)).unwrap();
     }
     writer.finish_file().unwrap();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::matches;
+
+    #[test]
+    fn stars_match_any_text_and_nothing_else_does() {
+        assert!(matches("bestmove *", "bestmove e2e4"));
+        assert!(matches("a*b*c", "a-b-b-c"));
+        assert!(!matches("a*b*c", "a-c"));
+        assert!(!matches("bestmove", "bestmove e2e4"));
+        assert!(matches("*", ""));
+    }
 }

@@ -262,7 +262,7 @@ mod tests {
     #[test]
     fn a_network_plays_its_sizes_alone() {
         let network = NetworkFile::random(&Hex::new(3).unwrap(), 16, 1, 1);
-        let mut gtp = Gtp::new(Source::Named(network), Some(20), true).unwrap();
+        let mut gtp = Gtp::new(Source::Named(network.into()), Some(20), true).unwrap();
         let (mut out, commands) =
             (Vec::new(), "boardsize 4\nplay b b2\ngenmove w\nundo\nall_legal_moves\n");
         gtp.run(commands.as_bytes(), &mut out).unwrap();
@@ -273,7 +273,7 @@ mod tests {
             "{answers:?}"
         );
         let other = NetworkFile::random(&crate::connect4::ConnectFour::default(), 16, 1, 1);
-        let refused = Gtp::new(Source::Named(other), Some(20), true).err();
+        let refused = Gtp::new(Source::Named(other.into()), Some(20), true).err();
         assert_eq!(refused.unwrap(), "the network plays connect4 7x6, not hex 11x11");
     }
 

@@ -102,9 +102,11 @@ impl Search {
             return Ok(Source::RandomGames);
         }
         Ok(match &self.network {
-            Some(path) => Source::Named(
-                NetworkFile::load(path).map_err(|why| format!("{}: {why}", quote_path(path)))?,
-            ),
+            Some(path) => {
+                let network = NetworkFile::load(path);
+                let network = network.map_err(|why| format!("{}: {why}", quote_path(path)))?;
+                Source::Named(network.into())
+            }
             None => Source::Bundled(vec![NetworkFile::from_bytes(bundled)?]),
         })
     }

@@ -156,6 +156,7 @@ mod tests {
             "kinds",
             "labels",
             "measure",
+            "merge",
             "openings",
             "puzzles",
             "samples",

@@ -122,14 +122,11 @@ impl World for LearnedWorld<'_> {
 }
 
 /// Chooses moves by a search of `playouts` in which the network is the rules.
-pub fn imagining<'a, G: Game>(
+pub fn imagining<'a, G: Game + Clone>(
     game: &G,
     network: &'a BoardNet,
     playouts: u64,
-) -> impl FnMut(&G::State) -> Option<u16> + use<'a, G>
-where
-    G: Clone,
-{
+) -> impl FnMut(&G::State) -> Option<u16> + use<'a, G> {
     let (game, mut searcher) = (game.clone(), Searcher::new(network_params(1), TREE_BYTES));
     move |state| {
         let world = LearnedWorld::new(&game, network);

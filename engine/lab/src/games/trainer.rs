@@ -24,6 +24,8 @@ const DEVIATION: f32 = 0.75;
 const CHUNK: usize = 16;
 /// Share of samples that teach the next state.
 const MARKED: f64 = 0.125;
+/// Share of those, where a move ends the game, that mark such a move: few moves do.
+const ENDING: f64 = 0.5;
 /// Of a position without policy target, one in this many draws is used.
 const UNSEARCHED: f64 = 0.4;
 
@@ -217,7 +219,16 @@ fn choose<'a, G: Game>(
     loop {
         let sample = &window[random.below(window.len())];
         if random.chance(MARKED) {
-            let moves = game.moves(&sample.state);
+            let mut moves = game.moves(&sample.state);
+            let ends = |action: &u16| {
+                let mut next = sample.state.clone();
+                game.play(&mut next, *action);
+                game.end(&next).is_some()
+            };
+            let ending: Vec<u16> = moves.iter().copied().filter(ends).collect();
+            if !ending.is_empty() && random.chance(ENDING) {
+                moves = ending;
+            }
             return Use { sample, image, marked: Some(moves[random.below(moves.len())]) };
         }
         if !sample.policy.is_empty() || random.chance(UNSEARCHED) {
