@@ -221,7 +221,6 @@ fn picture(ratings: &Ratings) -> Picture {
                 _ => None,
             }),
             curve("action value, mean scoring", &|agent| (agent == Agent::Mean).then_some(1)),
-            curve("action value, max scoring", &|agent| (agent == Agent::Max).then_some(1)),
         ],
     }
 }
