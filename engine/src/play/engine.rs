@@ -334,7 +334,10 @@ impl Engine {
             Ok(_) => self.ready(),
             Err(_) => Ready { network: network::uniform(), timing: EvalTiming::default() },
         };
-        let others = if self.game.is_ok() { self.others() } else { Vec::new() };
+        let others = match self.game {
+            Ok(_) => self.networks.others(&self.settings, self.debug),
+            Err(_) => Vec::new(),
+        };
         let signal = Arc::new(Signal::new(self.clock.clone(), heard, &limits));
         let is_limited = limits.is_limited();
         let job = Job {
@@ -468,7 +471,7 @@ impl Engine {
         }
         self.wait();
         self.ready();
-        self.others();
+        self.networks.others(&self.settings, self.debug);
         if let Some(note) = self.session.reserve(&self.settings) {
             self.output.note(note);
         }
@@ -481,14 +484,6 @@ impl Engine {
 
     fn ready(&mut self) -> Ready {
         self.networks.network(&self.settings, self.debug)
-    }
-
-    /// The networks of the team's players after the first, likewise.
-    fn others(&mut self) -> Vec<Ready> {
-        let settings = &self.settings;
-        let with = |file: &str| Settings { weights_file: file.to_owned(), ..settings.clone() };
-        let wanted: Vec<Settings> = settings.other_players().map(with).collect();
-        wanted.iter().map(|settings| self.networks.network(settings, self.debug)).collect()
     }
 }
 

@@ -111,6 +111,12 @@ impl NetworkLoader {
         self.preload = thread.map(|thread| Preload { file, backend, thread });
     }
 
+    /// The networks of the team's players after the first, as [`Self::network`] has them.
+    pub fn others(&mut self, settings: &Settings, debug: bool) -> Vec<Ready> {
+        let with = |file: &str| Settings { weights_file: file.to_owned(), ..settings.clone() };
+        settings.other_players().map(with).map(|own| self.network(&own, debug)).collect()
+    }
+
     /// The network that `settings` name, on the device that they ask for, or the best there is instead; blocks while it
     /// is loaded. `debug` names it to the user.
     pub fn network(&mut self, settings: &Settings, debug: bool) -> Ready {

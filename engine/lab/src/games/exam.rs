@@ -83,6 +83,13 @@ pub struct Question {
 }
 
 impl Question {
+    /// The position itself.
+    pub fn position<G: Game>(&self, game: &G) -> G::State {
+        let mut state = game.start();
+        self.moves.iter().for_each(|action| game.play(&mut state, *action));
+        state
+    }
+
     /// True if some move loses value.
     #[must_use]
     pub fn matters(&self) -> bool {
@@ -144,9 +151,7 @@ pub fn mark<G: Game>(
 ) -> Marks {
     let mut marks = Marks::default();
     for question in questions {
-        let mut state = game.start();
-        question.moves.iter().for_each(|action| game.play(&mut state, *action));
-        let kept = choose(&state).is_some_and(|action| question.keeps(action));
+        let kept = choose(&question.position(game)).is_some_and(|action| question.keeps(action));
         let add =
             |[count, sum]: &mut [usize; 2]| (*count, *sum) = (*count + 1, *sum + usize::from(kept));
         add(&mut marks.all);

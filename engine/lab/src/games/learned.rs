@@ -2,6 +2,7 @@
 //! game is over there. Only the root is a real position.
 
 use super::exam::Question;
+use super::sample::end_class;
 use games::game::{EMPTY, Game, Grid, MINE, THEIRS};
 use games::net::{BoardNet, CELLS, ENDS, MOVE_COLUMNS, Outputs, RESULTS, STATE_COLUMNS};
 use games::player::network_params;
@@ -153,13 +154,12 @@ pub fn track<G: Game>(game: &G, network: &BoardNet, questions: &[Question]) -> T
     let world = LearnedWorld::new(game, network);
     let mut tracked = Tracked::default();
     for question in questions {
-        let mut state = game.start();
-        question.moves.iter().for_each(|action| game.play(&mut state, *action));
+        let state = question.position(game);
         let seen = LearnedWorld::imagined(game, &state);
         for action in game.moves(&state) {
             let mut next = state.clone();
             game.play(&mut next, action);
-            let end = game.end(&next).map_or(0, |result| if result.loss > 0.5 { 1 } else { 2 });
+            let end = end_class(game, &next);
             let truth = Imagined { cells: game.encode(&next), end };
             let right = world.next(&seen, game.in_view(&state, action)) == truth;
             let count = if end == 0 { &mut tracked.ongoing } else { &mut tracked.ends };

@@ -161,14 +161,18 @@ impl Batch {
     ) {
         let mut next = state.clone();
         game.play(&mut next, action);
-        let end = game.end(&next).map_or(0, |result| if result.loss > 0.5 { 1 } else { 2 });
-        self.end[i * ENDS + end] = 1.0;
+        self.end[i * ENDS + end_class(game, &next)] = 1.0;
         let seen = mapped(&game.encode(&game.passed(&next)), image);
         let targets = &mut self.cells[i * seen.len() * CELLS..][..seen.len() * CELLS];
         for (target, class) in targets.chunks_mut(CELLS).zip(&seen) {
             target[usize::from(*class)] = 1.0 / seen.len() as f32;
         }
     }
+}
+
+/// The class of a state among the network's ends: ongoing, lost for its mover, drawn.
+pub(super) fn end_class<G: Game>(game: &G, state: &G::State) -> usize {
+    game.end(state).map_or(0, |result| if result.loss > 0.5 { 1 } else { 2 })
 }
 
 fn mapped(cells: &[u8], image: &Image) -> Vec<u8> {
