@@ -1,7 +1,7 @@
 //! The judge without a network: random games.
 
 use crate::game::Game;
-use crate::world::{Judge, Opinion};
+use crate::world::{INTRINSIC, Judge, Opinion};
 use nn::rng::{Rng, split_mix};
 
 /// Values a position by one random game; policy and action values are flat. With it the search is the plain Monte-Carlo tree search
@@ -21,6 +21,7 @@ impl<G: Game> Judge<G> for RandomGames {
                 wdl: game.random_game(state, &mut random),
                 values: vec![0.5; moves],
                 policy: vec![1.0 / moves as f32; moves],
+                intrinsic: [0.0; INTRINSIC],
             }
         };
         states.iter().map(opinion).collect()

@@ -22,6 +22,10 @@ impl<G: Game, J: Judge<G> + ?Sized> Judge<G> for &J {
     }
 }
 
+/// Intrinsic values of a network of several players (paper 003, section 2): what the player expects of its own rewards from here on,
+/// with itself to move, and with its opponent to move.
+pub const INTRINSIC: usize = 2;
+
 /// Evaluation of one position.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Opinion {
@@ -31,6 +35,8 @@ pub struct Opinion {
     pub values: Vec<f32>,
     /// Probability of each legal move, in the same order; sums to 1.
     pub policy: Vec<f32>,
+    /// 0 in a network of one player. The search by the rules leaves them out.
+    pub intrinsic: [f32; INTRINSIC],
 }
 
 /// Rules and judge as one world of the search.

@@ -1,6 +1,6 @@
 //! Networks in files: parameters and shape, and whether they fit a game.
 
-use super::layout::{Config, Layout};
+use super::layout::{Config, Layout, MAX_PLAYERS};
 use crate::game::Game;
 use nn::parameter_file::{
     CheckpointError, Facts, Format, Precision, Tensor, format_error, parameters, read, write,
@@ -48,9 +48,21 @@ impl NetworkFile {
             taps: game.grid().taps.len(),
             channels,
             blocks,
+            players: 1,
         };
         let layout = Layout::new(&config);
         NetworkFile { values: layout.init(seed), config, layout }
+    }
+
+    /// This network with `players` players, all of which play as it did but for small random embeddings of those after the first.
+    #[must_use]
+    pub fn with_players(&self, players: usize, seed: u64) -> NetworkFile {
+        let config = Config { players, ..self.config.clone() };
+        let layout = Layout::new(&config);
+        let mut values = layout.init(seed);
+        let common = self.values.len().min(values.len());
+        values[..common].copy_from_slice(&self.values[..common]);
+        NetworkFile { values, config, layout }
     }
 
     /// Whether it plays a game on its board.
@@ -79,17 +91,20 @@ impl NetworkFile {
                 .get(name)
                 .ok_or_else(|| format_error(format!("missing \"{name}\" in the metadata")))
         };
-        let number = |name: &str| {
-            let found = text(name)?;
-            let number = found.parse().ok().filter(|number| (1..=MOST).contains(number));
-            number.ok_or_else(|| format_error(format!("{name} \"{found}\", expected 1 to {MOST}")))
+        let bounded = |name: &str, found: &str, most: usize| {
+            let number = found.parse().ok().filter(|number| (1..=most).contains(number));
+            number.ok_or_else(|| format_error(format!("{name} \"{found}\", expected 1 to {most}")))
         };
+        let number = |name: &str| bounded(name, text(name)?, MOST);
         let config = Config {
             game: text("game")?.clone(),
             sizes: text("sizes")?.split(' ').map(str::to_owned).collect(),
             taps: number("taps")?,
             channels: number("channels")?,
             blocks: number("blocks")?,
+            players: facts
+                .get("players")
+                .map_or(Ok(1), |found| bounded("players", found, MAX_PLAYERS))?,
         };
         let layout = Layout::new(&config);
         let values = parameters(&layout.params, &tensors, |_| ())?;
@@ -101,7 +116,7 @@ impl NetworkFile {
     /// # Errors
     /// A parameter is not finite in this precision.
     pub fn to_bytes(&self, precision: Precision) -> Result<Vec<u8>, CheckpointError> {
-        let Config { game, sizes, taps, channels, blocks } = &self.config;
+        let Config { game, sizes, taps, channels, blocks, players } = &self.config;
         let facts = [
             ("game", game.clone()),
             ("sizes", sizes.join(" ")),
@@ -109,7 +124,10 @@ impl NetworkFile {
             ("channels", channels.to_string()),
             ("blocks", blocks.to_string()),
         ];
-        let facts: Facts = facts.map(|(name, fact)| (name.to_owned(), fact)).into();
+        let mut facts: Facts = facts.map(|(name, fact)| (name.to_owned(), fact)).into();
+        if *players > 1 {
+            facts.insert("players".to_owned(), players.to_string());
+        }
         let params = self.layout.params.iter();
         let tensors = params
             .map(|param| Tensor::of(param, &self.values, precision))
@@ -147,6 +165,9 @@ mod tests {
         network.config.sizes.push("4x4".to_owned());
         let back = NetworkFile::from_bytes(&network.to_bytes(Precision::Full).unwrap()).unwrap();
         assert_eq!((back.values, &back.config), (network.values.clone(), &network.config));
+        let team = network.with_players(3, 1);
+        let back = NetworkFile::from_bytes(&team.to_bytes(Precision::Full).unwrap()).unwrap();
+        assert_eq!((back.values, back.config), (team.values, team.config));
         assert_eq!(network.check(&Hex::new(4).unwrap().with_swap()), Ok(()));
         let refused = |why: Result<(), UnfitNetwork>| why.unwrap_err().to_string();
         assert_eq!(

@@ -28,6 +28,8 @@ pub struct BoardNet {
     cells: Map,
     state: [Map; 2],
     action: [Map; 3],
+    /// Of a network of several players.
+    intrinsic: Option<Map>,
 }
 
 /// A linear map: its weight, for a convolution in one part per run of taps.
@@ -45,17 +47,37 @@ pub struct Outputs {
     pub moves: Vec<f32>,
     /// `[cells, CELLS]`; empty without a marked action.
     pub cells: Vec<f32>,
+    /// `[INTRINSIC]`; empty in a network of one player.
+    pub intrinsic: Vec<f32>,
 }
 
 impl BoardNet {
-    /// A network on the board of `game`.
+    /// A network on the board of `game`; the first player of one of several.
     ///
     /// # Errors
     /// It plays another game, or not on this board.
     pub fn new<G: Game>(network: &NetworkFile, game: &G) -> Result<BoardNet, UnfitNetwork> {
+        BoardNet::of_player(network, game, 0)
+    }
+
+    /// One player of a network on the board of `game`; the last one if it has fewer.
+    ///
+    /// # Errors
+    /// It plays another game, or not on this board.
+    pub fn of_player<G: Game>(
+        network: &NetworkFile,
+        game: &G,
+        player: usize,
+    ) -> Result<BoardNet, UnfitNetwork> {
         network.check(game)?;
         let NetworkFile { config, layout, values } = network;
         let c = config.channels;
+        let mut values = values.clone();
+        if let Some(team) = &layout.team {
+            let at = team.embedding.start + player.min(config.players - 1) * c;
+            let embedding = values[at..at + c].to_vec();
+            ops::add_scaled(Isa::found(), &mut values[layout.stem.bias.clone()], 1.0, &embedding);
+        }
         let grid = game.grid();
         let runs = grid.runs();
         // `shares`: how many taps each part has; one tap is the whole of a plain map.
@@ -95,9 +117,10 @@ impl BoardNet {
                 map(&layout.action_board),
                 map(&layout.action_out),
             ],
+            intrinsic: layout.team.as_ref().map(|team| map(&team.intrinsic)),
             config: config.clone(),
             layout: layout.clone(),
-            values: values.clone(),
+            values,
             grid,
         })
     }
@@ -227,6 +250,7 @@ impl BoardNet {
         let cells = (0..self.grid.cells()).filter(|_| next);
         let rows: Vec<f32> = cells.flat_map(|n| &x[self.token(n) * c..][..c]).copied().collect();
         Outputs {
+            intrinsic: self.intrinsic.as_ref().map_or(Vec::new(), |map| self.linear(map, &state)),
             state: self.linear(&self.state[1], &state),
             moves: self.linear(&self.action[2], &moves),
             cells: if next { self.linear(&self.cells, &rows) } else { Vec::new() },
@@ -234,7 +258,8 @@ impl BoardNet {
     }
 
     fn opinion<G: Game>(&self, game: &G, state: &G::State) -> Opinion {
-        let Outputs { state: logits, mut moves, .. } = self.forward(&game.encode(state), None);
+        let Outputs { state: logits, mut moves, intrinsic, .. } =
+            self.forward(&game.encode(state), None);
         let result = softmax(&logits[BUCKETS..BUCKETS + RESULTS]);
         let wdl = Wdl { loss: result[0], draw: result[1], win: result[2] };
         let (mut values, mut policy) = (Vec::new(), Vec::new());
@@ -259,7 +284,7 @@ impl BoardNet {
             policy.push(1.0 - value);
             values.push(1.0 - value);
         }
-        Opinion { wdl, values, policy }
+        Opinion { wdl, values, policy, intrinsic: intrinsic.try_into().unwrap_or_default() }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Sizes, input planes and parameters of the network, in one flat vector.
 
 use crate::game::{Grid, MINE, THEIRS};
+use crate::world::INTRINSIC;
 use nn::net::config::BUCKETS;
 use nn::net::params::{Builder, Init, Linear, Norm, Param, fan_in, initial_values};
 use std::ops::Range;
@@ -13,6 +14,8 @@ pub const RESULTS: usize = 3;
 pub const ENDS: usize = 3;
 /// Classes of a cell of the next state, in the view of the state's mover.
 pub const CELLS: usize = 3;
+/// Players of one network that are read at most.
+pub const MAX_PLAYERS: usize = 16;
 /// Outputs of a state: buckets, result, end of the next state.
 pub const STATE_COLUMNS: usize = BUCKETS + RESULTS + ENDS;
 /// Outputs of a move: policy, legality, buckets.
@@ -31,6 +34,8 @@ pub struct Config {
     pub channels: usize,
     /// Residual blocks. Every second one adds the board's mean and maximum.
     pub blocks: usize,
+    /// Players in this network, 1 or more (paper 003).
+    pub players: usize,
 }
 
 /// Offsets of a residual block's parameters; `c` channels, `t` taps.
@@ -44,6 +49,16 @@ pub struct Block {
     pub pool: Option<Linear>,
     /// `[t * c, c]`.
     pub second: Linear,
+}
+
+/// Offsets of what a network of several players has besides.
+#[derive(Clone, Debug)]
+pub struct Team {
+    /// `[players, c]`: added to every token behind the stem, the one-hot latent of paper 003 through a linear map. That of the first player
+    /// is zero at first.
+    pub embedding: Range<usize>,
+    /// `[c, INTRINSIC]`: from the hidden layer of the state.
+    pub intrinsic: Linear,
 }
 
 /// Offsets of all parameters.
@@ -69,6 +84,8 @@ pub struct Layout {
     pub action_board: Linear,
     /// `[c, MOVE_COLUMNS]`.
     pub action_out: Linear,
+    /// None with one player. Behind all others, so that a network of one player is the beginning of one of several.
+    pub team: Option<Team>,
     /// Length of the flat vector.
     pub len: usize,
 }
@@ -103,6 +120,10 @@ impl Layout {
             action: b.param("action.weight", &[c, c], fan_in(c)),
             action_board: b.linear("action.board", 2 * c, c, fan_in(2 * c)),
             action_out: b.linear("action.out", c, MOVE_COLUMNS, scaled(0.1, c)),
+            team: (config.players > 1).then(|| Team {
+                embedding: b.param("players", &[config.players, c], Init::Normal(0.1)),
+                intrinsic: b.linear("intrinsic", c, INTRINSIC, scaled(0.1, c)),
+            }),
             len: b.len,
             params: b.params,
         }
@@ -111,7 +132,11 @@ impl Layout {
     /// Initial values, deterministic for a seed.
     #[must_use]
     pub fn init(&self, seed: u64) -> Vec<f32> {
-        initial_values(&self.params, seed)
+        let mut values = initial_values(&self.params, seed);
+        if let Some(team) = &self.team {
+            values[team.embedding.clone()][..self.norm.gamma.len()].fill(0.0);
+        }
+        values
     }
 }
 

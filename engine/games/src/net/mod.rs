@@ -11,5 +11,6 @@ mod layout;
 pub use file::{NetworkFile, UnfitNetwork};
 pub use forward::{BoardNet, Outputs};
 pub use layout::{
-    Block, CELLS, Config, ENDS, Layout, MOVE_COLUMNS, PLANES, RESULTS, STATE_COLUMNS, planes,
+    Block, CELLS, Config, ENDS, Layout, MAX_PLAYERS, MOVE_COLUMNS, PLANES, RESULTS, STATE_COLUMNS,
+    Team, planes,
 };

@@ -162,6 +162,15 @@ pub(super) fn read_openings(path: &Path, chess960: bool) -> Result<Vec<Opening>,
     Ok(openings)
 }
 
+/// A fraction from 0 to 1.
+///
+/// # Errors
+/// Another text.
+pub fn read_fraction(text: &str) -> Result<f32, String> {
+    let share = text.parse::<f32>().ok().filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| "expected a fraction from 0 to 1".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,10 +1,14 @@
 //! `mavka-lab game`: learning of Connect Four and Hex from nothing, and measurement of their networks.
 
+use super::args::read_fraction;
+use super::game_team::GameTeam;
 use crate::games::LearnError;
 use crate::games::exam::Solved;
 use crate::games::league::league;
 use crate::games::learn::{Limit, Settings, learn};
 use crate::games::measure::{Measurement, measure};
+use crate::games::team::matchmaker::Matchmaker;
+use crate::games::team::table::TeamSettings;
 use clap::{Args, Subcommand};
 use engine::command::output::{Failure, Sink};
 use engine::interrupt::raised_by_ctrl_c;
@@ -48,6 +52,8 @@ enum Task {
     Measure(Measure),
     /// One network with and without search against plain tree search (paper 000, table 1)
     League(League),
+    /// Compare a team of players with its first one, by exact results (paper 003)
+    Team(GameTeam),
 }
 
 #[derive(Args)]
@@ -76,6 +82,21 @@ struct Learn {
     /// Games of a generation
     #[arg(long, default_value_t = 500)]
     games: usize,
+    /// The network to begin with; its channels and blocks hold [default: random weights]
+    #[arg(long, value_name = "FILE")]
+    init: Option<PathBuf>,
+    /// Players in one network (paper 003); those after the first are also paid for differing
+    #[arg(long, default_value_t = 1, value_name = "K", value_parser = clap::value_parser!(u8).range(1..=16))]
+    players: u8,
+    /// What the result is for the players after the first, of 1; the rest are their own rewards
+    #[arg(long, default_value_t = 0.9, value_name = "SHARE", value_parser = read_fraction)]
+    lambda: f32,
+    /// Distance between players at which nothing more is paid (ℓ₀)
+    #[arg(long, default_value_t = 0.4, value_name = "D")]
+    distance: f64,
+    /// Who plays whom in a team
+    #[arg(long, default_value = "nash", value_name = "NAME")]
+    matchmaker: Matchmaker,
 }
 
 #[derive(Args)]
@@ -138,6 +159,7 @@ impl Task {
             Task::Learn(task) => task.run(game),
             Task::Measure(task) => task.run(game),
             Task::League(task) => task.run(game),
+            Task::Team(task) => task.run(game),
         }
     }
 }
@@ -151,6 +173,13 @@ impl Learn {
         settings.training.channels = self.channels.clamp(1, 256);
         settings.training.blocks = self.blocks.clamp(1, 64);
         settings.play.games = self.games.max(1);
+        settings.init = self.init.clone();
+        settings.team = (self.players > 1).then(|| TeamSettings {
+            players: usize::from(self.players),
+            extrinsic: self.lambda,
+            distance: self.distance.max(1e-3),
+            matchmaker: self.matchmaker,
+        });
         let limit = Limit {
             hours: self.hours.unwrap_or(f64::INFINITY),
             generations: self.generations.unwrap_or(usize::MAX),

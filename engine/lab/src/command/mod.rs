@@ -6,6 +6,7 @@ mod args;
 mod data;
 mod evalbench;
 mod game;
+mod game_team;
 mod imagination;
 mod internal;
 mod label;

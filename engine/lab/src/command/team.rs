@@ -1,6 +1,6 @@
 //! `mavka-lab team`: arguments and output of [`crate::measure::team`].
 
-use super::args::read_openings;
+use super::args::{read_fraction, read_openings};
 use crate::measure::puzzles::open::open;
 use crate::measure::puzzles::{Puzzle, Task, spread};
 use crate::measure::team::lineup::{Lineup, LineupPlan};
@@ -54,12 +54,6 @@ pub struct TeamArgs {
     plot: Option<PathBuf>,
 }
 
-/// A fraction from 0 to 1.
-fn read_fraction(text: &str) -> Result<f32, String> {
-    let share = text.parse::<f32>().ok().filter(|share| (0.0..=1.0).contains(share));
-    share.ok_or_else(|| "expected a fraction from 0 to 1".to_owned())
-}
-
 impl TeamArgs {
     /// Measures and prints.
     ///
@@ -90,7 +84,7 @@ impl TeamArgs {
         bar.finish_and_clear();
         let tally = tally?;
         let name = self.file.file_name().unwrap_or_default().to_string_lossy();
-        out.say(Report { tally: &tally, nodes: self.nodes, graded });
+        out.say(Report { tally: &tally, nodes: self.nodes, graded, items: "puzzles" });
         if let Some(path) = &self.plot {
             let (team, nodes) = (self.team, self.nodes);
             plot::draw(&tally, &format!("{name}: a team of {team}, {nodes} playouts"), path)?;

@@ -272,6 +272,12 @@ impl Gradient<'_> {
             (batch.n, self.channels(), self.padding().margin(), self.layout);
         let inner = |x: &[f32]| margin * c..x.len() - margin * c;
         let mut x = self.convolve(&places.stem, &batch.planes, PLANES);
+        if let Some(team) = &places.team {
+            for (player, x) in batch.players.iter().zip(x.chunks_mut(self.padding().tokens() * c)) {
+                let row = &self.values[team.embedding.clone()][player * c..][..c];
+                ops::add_bias(Isa::found(), row, x);
+            }
+        }
         let mut kept = Vec::with_capacity(places.blocks.len());
         for block in &places.blocks {
             let (unit, first) = self.normalise(&block.norm, n, &x, margin);
@@ -314,6 +320,12 @@ impl Gradient<'_> {
             self.normalise_backward(&block.norm, &unit, rectified, &mut dx, grads);
         }
         self.convolve_backward(&places.stem, &batch.planes, PLANES, &dx, grads);
+        if let Some(team) = &places.team {
+            for (player, dx) in batch.players.iter().zip(dx.chunks(self.padding().tokens() * c)) {
+                let row = &mut grads[team.embedding.clone()][player * c..][..c];
+                ops::add_rows(Isa::found(), dx, row);
+            }
+        }
         losses
     }
 
@@ -345,6 +357,15 @@ impl Gradient<'_> {
         }
         let mut dstate = vec![0.0; state.len()];
         self.linear_backward(&places.state_out, &state, &logits, &mut dstate, grads);
+        if let Some(team) = &places.team {
+            let mut found = self.linear(&team.intrinsic, &state);
+            for (found, target) in found.iter_mut().zip(&batch.intrinsic) {
+                let error = if target.is_nan() { 0.0 } else { *found - target };
+                losses[7] += f64::from(error * error);
+                *found = 2.0 * weights[7] * error;
+            }
+            self.linear_backward(&team.intrinsic, &state, &found, &mut dstate, grads);
+        }
         relu_backward(&state, &mut dstate);
         self.linear_backward(&places.state, &board.values, &dstate, &mut dboard, grads);
 

@@ -8,14 +8,18 @@ use super::measure::{contest, mark_search};
 use super::progress::{self, Row};
 use super::record::{Record, read_games, samples};
 use super::sample::Sample;
-use super::selfplay::{Play, Player};
+use super::selfplay::{Cast, Play, Player};
+use super::team::labels::labelled;
+use super::team::table::{Table, TeamSettings};
 use super::trainer::{Trainer, Training};
 use engine::errors::FileError;
 use engine::files::{JournalFile, check_folder, read_whole_text, write_whole};
 use engine::progress::progress;
-use games::net::{BoardNet, NetworkFile};
+use games::game::Game;
+use games::net::{BoardNet, NetworkFile, UnfitNetwork};
 use nn::files::{MAX_TEXT, read_unpacked};
 use nn::rng::split_mix;
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -24,6 +28,8 @@ use std::time::Instant;
 
 /// The file of the settings, by which a folder is recognised.
 pub const CONFIG: &str = "config.json";
+/// Generations whose games say how the players of a team differ.
+const STANDING_GENERATIONS: usize = 4;
 /// Score from which the next matches are played against the newer network.
 const NEW_REFERENCE: f64 = 0.75;
 
@@ -45,6 +51,12 @@ pub struct Settings {
     pub exam: usize,
     /// Games of a generation's match against an earlier network.
     pub contest: usize,
+    /// The network to begin with; random weights without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub init: Option<PathBuf>,
+    /// Several players in one network, which learn to differ.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub team: Option<TeamSettings>,
 }
 
 impl Settings {
@@ -78,6 +90,8 @@ impl Settings {
             },
             exam: 200,
             contest: 20,
+            init: None,
+            team: None,
         }
     }
 }
@@ -122,8 +136,10 @@ struct Run<'a, G: Solved> {
     threads: usize,
     stop: &'a AtomicBool,
     trainer: Trainer,
-    /// Samples of each generation, the newest last.
-    window: Vec<Vec<Sample<G::State>>>,
+    /// Games of each generation, the newest last.
+    window: Vec<Vec<Record>>,
+    /// Of a team: opponents and rewards by its latest games.
+    table: Option<Table>,
     journal: JournalFile,
     rows: Vec<Row>,
     exam: Option<Vec<Question>>,
@@ -144,13 +160,13 @@ impl<'a, G: Solved> Run<'a, G> {
         let mut journal = JournalFile::open(&folder.join("progress.jsonl"))?;
         let bytes = journal.read()?;
         journal.truncate(engine::files::whole_lines(&bytes).map(<[u8]>::len).sum(), bytes.len())?;
-        let rows = progress::read(&bytes);
-        let Training { channels, blocks, .. } = settings.training;
-        let mut trainer = Trainer::new(NetworkFile::random(game, channels, blocks, settings.seed));
+        let mut rows = progress::read(&bytes);
+        let mut trainer = Trainer::new(first_network(game, settings)?);
         let state = folder.join("state.safetensors");
         if state.exists() {
             trainer.load(&state)?;
         }
+        rows.retain(|row| row.generation <= trainer.generation);
         let exam = folder.join("positions.jsonl");
         let bar = progress(settings.exam);
         bar.set_message("positions solved");
@@ -167,6 +183,7 @@ impl<'a, G: Solved> Run<'a, G> {
             stop,
             trainer,
             window: Vec::new(),
+            table: None,
             journal,
             rows,
             exam,
@@ -175,9 +192,10 @@ impl<'a, G: Solved> Run<'a, G> {
             let path = run.games_file(generation);
             if path.exists() {
                 let records = run.read_games(&path)?;
-                run.add(&records);
+                run.add(records);
             }
         }
+        run.set_table();
         Ok(run)
     }
 
@@ -207,8 +225,11 @@ impl<'a, G: Solved> Run<'a, G> {
                 optimal,
                 elo,
                 seconds: [played, trained, all - played - trained],
+                distance: self.table.as_ref().and_then(Table::distance),
             };
             progress::add(&mut self.journal, &mut self.rows, row, self.folder)?;
+            // Last: a kill before it repeats the training and its row.
+            self.trainer.save(&self.folder.join("state.safetensors"))?;
         }
         Ok(self.rows)
     }
@@ -223,16 +244,37 @@ impl<'a, G: Solved> Run<'a, G> {
     }
 
     /// Adds a generation to the window and drops those that it no longer needs.
-    fn add(&mut self, records: &[Record]) {
-        let new = records.iter().filter_map(|record| samples(self.game, record).ok()).flatten();
-        self.window.push(new.collect());
+    fn add(&mut self, records: Vec<Record>) {
+        self.window.push(records);
         let all: usize = self.rows.last().map_or(0, |row| row.positions);
         let [fewest, most] = self.settings.training.window;
         let wanted = (all / 2).clamp(fewest, most);
-        let mut kept: usize = self.window.iter().map(Vec::len).sum();
-        while self.window.first().is_some_and(|oldest| kept - oldest.len() >= wanted) {
-            kept -= self.window.remove(0).len();
+        let positions = |records: &Vec<Record>| positions(records);
+        let mut kept: usize = self.window.iter().map(positions).sum();
+        while let Some(oldest) = self.window.first().map(positions)
+            && kept - oldest >= wanted
+        {
+            self.window.remove(0);
+            kept -= oldest;
         }
+    }
+
+    /// Opponents and rewards by the latest games.
+    fn set_table(&mut self) {
+        let latest = self.window.iter().rev().take(STANDING_GENERATIONS).flatten();
+        let latest: Vec<&Record> = latest.collect();
+        let team = self.settings.team.as_ref();
+        self.table = team.map(|team| Table::new(self.game, team, &latest));
+    }
+
+    /// The labelled positions of the window.
+    fn samples(&self) -> Vec<Sample<G::State>> {
+        let of = |record: &Record| match &self.table {
+            Some(table) => labelled(self.game, record, table),
+            None => samples(self.game, record),
+        };
+        let records: Vec<&Record> = self.window.iter().flatten().collect();
+        records.par_iter().flat_map_iter(|record| of(record).unwrap_or_default()).collect()
     }
 
     /// Plays the games of a generation, or those of it that are missing. Returns its number of positions; None if stopped.
@@ -243,13 +285,21 @@ impl<'a, G: Solved> Run<'a, G> {
             return Ok(None);
         }
         let records = self.read_games(&path)?;
-        self.add(&records);
-        Ok(Some(self.window.last().map_or(0, Vec::len)))
+        let new = positions(&records);
+        self.add(records);
+        self.set_table();
+        Ok(Some(new))
     }
 
     /// False if stopped.
     fn play_missing(&self, path: &Path) -> Result<bool, LearnError> {
-        let network = Cached::new(self.game, self.board_net(&self.trainer.averaged())?);
+        let network = self.trainer.averaged();
+        let players = (0..network.config.players).map(|player| {
+            let player = BoardNet::of_player(&network, self.game, player);
+            Ok(Cached::new(self.game, player.map_err(|why| self.unfit(why))?))
+        });
+        let networks: Vec<Cached<BoardNet>> = players.collect::<Result<_, LearnError>>()?;
+        let cast = Cast { networks: &networks, table: self.table.as_ref() };
         let part = self.folder.join("games.jsonl");
         let mut journal = JournalFile::open(&part)?;
         let bytes = journal.read()?;
@@ -266,7 +316,7 @@ impl<'a, G: Solved> Run<'a, G> {
         bar.set_position(records.len() as u64);
         let (next, written) = (AtomicUsize::new(0), Mutex::new((journal, Ok(()))));
         let play = || {
-            let mut player = Player::new(self.game, &network, &self.settings.play, seed, self.stop);
+            let mut player = Player::new(self.game, cast, &self.settings.play, seed, self.stop);
             let mut played = Vec::new();
             // Relaxed: a number that each thread gets once.
             while let Some(number) = missing.get(next.fetch_add(1, Ordering::Relaxed)) {
@@ -311,7 +361,7 @@ impl<'a, G: Solved> Run<'a, G> {
         let steps = (new as f64 * uses / batch as f64).ceil() as usize;
         let bar = progress(steps);
         bar.set_message(format!("steps of generation {}", self.trainer.generation + 1));
-        let window: Vec<Sample<G::State>> = self.window.concat();
+        let window = self.samples();
         let (stop, training) = (self.stop, &self.settings.training);
         let watch = |done: usize| {
             bar.set_position(done as u64);
@@ -323,14 +373,16 @@ impl<'a, G: Solved> Run<'a, G> {
         if losses.is_some() {
             let path = self.folder.join("network.safetensors");
             self.trainer.averaged().save(&path).map_err(LearnError::parameters(&path))?;
-            self.trainer.save(&self.folder.join("state.safetensors"))?;
         }
         Ok(losses)
     }
 
     fn board_net(&self, network: &NetworkFile) -> Result<BoardNet, LearnError> {
-        let unfit = |why| LearnError::Unfit(self.folder.to_owned(), why);
-        BoardNet::new(network, self.game).map_err(unfit)
+        BoardNet::new(network, self.game).map_err(|why| self.unfit(why))
+    }
+
+    fn unfit(&self, why: UnfitNetwork) -> LearnError {
+        LearnError::Unfit(self.folder.to_owned(), why)
     }
 
     /// Shares of value-keeping moves where it matters: of the policy, and of a long search.
@@ -370,6 +422,28 @@ impl<'a, G: Solved> Run<'a, G> {
         }
         Ok(newest)
     }
+}
+
+/// Searched positions.
+fn positions(records: &[Record]) -> usize {
+    records.iter().map(|record| record.turns.len()).sum()
+}
+
+/// What a run begins with.
+fn first_network<G: Game>(game: &G, settings: &Settings) -> Result<NetworkFile, LearnError> {
+    let Settings { training: Training { channels, blocks, .. }, seed, init, team, .. } = settings;
+    let network = match init {
+        Some(path) => {
+            let network = NetworkFile::load(path).map_err(LearnError::parameters(path))?;
+            network.check(game).map_err(|why| LearnError::Unfit(path.clone(), why))?;
+            network
+        }
+        None => NetworkFile::random(game, *channels, *blocks, *seed),
+    };
+    Ok(match team {
+        Some(team) => network.with_players(team.players, *seed),
+        None => network,
+    })
 }
 
 /// Writes the settings of a new folder, or compares them with those of a begun one.

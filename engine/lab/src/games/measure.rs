@@ -115,15 +115,7 @@ pub fn measure<G: Solved>(
     mut say: impl FnMut(String),
 ) -> Result<(), LearnError> {
     for (kind, name) in [(Kind::Random, "random"), (Kind::Played, "played")] {
-        let file = format!("{}-{}-{name}-{}.jsonl", game.name(), game.size(), what.positions);
-        let bar = progress(what.positions);
-        bar.set_message("positions solved");
-        let keep_going = |done: usize| {
-            bar.set_position(done as u64);
-            !stop.load(Ordering::Relaxed)
-        };
-        let exam = questions(game, kind, what.positions, &folder.join(file), keep_going)?;
-        bar.finish_and_clear();
+        let exam = solved_positions(game, (kind, name), what.positions, folder, stop)?;
         let Some(exam) = exam else {
             say(format!("{name} positions: no exact results for {} {}", game.name(), game.size()));
             continue;
@@ -172,6 +164,29 @@ pub fn measure<G: Solved>(
         ));
     }
     Ok(())
+}
+
+/// Positions of a kind from their file in `folder`, which is made once. None if no solver knows the board, or stopped.
+///
+/// # Errors
+/// The file is damaged or cannot be written.
+pub fn solved_positions<G: Solved>(
+    game: &G,
+    (kind, name): (Kind, &str),
+    count: usize,
+    folder: &Path,
+    stop: &AtomicBool,
+) -> Result<Option<Vec<Question>>, LearnError> {
+    let file = format!("{}-{}-{name}-{count}.jsonl", game.name(), game.size());
+    let bar = progress(count);
+    bar.set_message("positions solved");
+    let keep_going = |done: usize| {
+        bar.set_position(done as u64);
+        !stop.load(Ordering::Relaxed)
+    };
+    let exam = questions(game, kind, count, &folder.join(file), keep_going);
+    bar.finish_and_clear();
+    exam
 }
 
 /// A game of `first` against a player that chooses uniformly among value-keeping moves, and, before the solver is fast enough, among all:

@@ -11,11 +11,12 @@
 //! | `exact`, `exam` | exact results; positions that have them |
 //! | `learn` | generations: self-play, training, measurement |
 //! | `progress` | the curve of a run |
+//! | `team` | several players in one network that learn to differ (paper 003) |
 //! | `learned` | the network as the rules of the search |
 //! | `measure` | a network against exact results; games of two players |
 //! | `league` | paper 000's columns: one network with and without search, and plain tree search |
 
-mod cached;
+pub mod cached;
 mod error;
 mod exact;
 pub mod exam;
@@ -29,6 +30,7 @@ mod progress;
 mod record;
 mod sample;
 mod selfplay;
+pub mod team;
 #[cfg(test)]
 mod tests;
 mod trainer;

@@ -27,11 +27,19 @@ pub struct Row {
     pub elo: f64,
     /// Seconds of self-play, training and measurement.
     pub seconds: [f64; 3],
+    /// Mean distance of a team's players to their nearest ones, of those paid for it.
+    #[serde(default)]
+    pub distance: Option<f64>,
 }
 
-/// The rows of a journal.
+/// The rows of a journal. A generation that was repeated has its last one.
 pub fn read(bytes: &[u8]) -> Vec<Row> {
-    whole_lines(bytes).filter_map(|line| serde_json::from_slice(line).ok()).collect()
+    let mut rows: Vec<Row> = Vec::new();
+    for row in whole_lines(bytes).filter_map(|line| serde_json::from_slice::<Row>(line).ok()) {
+        rows.retain(|earlier| earlier.generation < row.generation);
+        rows.push(row);
+    }
+    rows
 }
 
 /// Adds a row, and writes `progress.csv` and `progress.svg` anew.
@@ -54,7 +62,7 @@ pub fn add(
 fn csv(rows: &[Row]) -> String {
     let losses = LOSSES.map(|loss| format!(",{loss}")).concat();
     let mut text = format!(
-        "generation,hours,games,positions{losses},optimal_policy,optimal_search,elo,play_s,train_s,measure_s\n"
+        "generation,hours,games,positions{losses},optimal_policy,optimal_search,elo,play_s,train_s,measure_s,distance\n"
     );
     for row in rows {
         let losses: String = row.losses.iter().map(|loss| format!(",{loss:.5}")).collect();
@@ -62,8 +70,9 @@ fn csv(rows: &[Row]) -> String {
             .optimal
             .map_or(",".to_owned(), |[policy, search]| format!("{policy:.4},{search:.4}"));
         let [play, train, measure] = row.seconds;
+        let distance = row.distance.map_or(String::new(), |distance| format!("{distance:.4}"));
         text += &format!(
-            "{},{:.4},{},{}{losses},{optimal},{:.1},{play:.1},{train:.1},{measure:.1}\n",
+            "{},{:.4},{},{}{losses},{optimal},{:.1},{play:.1},{train:.1},{measure:.1},{distance}\n",
             row.generation, row.hours, row.games, row.positions, row.elo
         );
     }
@@ -83,6 +92,7 @@ fn picture(rows: &[Row]) -> Picture {
         curve("optimal moves, policy", &|row| row.optimal.map(|optimal| optimal[0])),
         curve("loss / first loss", &|row| Some(loss(row) / first)),
         curve("Elo / 1000", &|row| Some(row.elo / 1000.0)),
+        curve("distance of players", &|row| row.distance),
     ];
     Picture {
         title: "learning from nothing".to_owned(),

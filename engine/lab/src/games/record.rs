@@ -3,6 +3,7 @@
 use super::sample::Sample;
 use engine::files::whole_lines;
 use games::game::Game;
+use games::world::INTRINSIC;
 use mcts::Wdl;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -17,6 +18,49 @@ pub struct Record {
     pub start: Vec<u16>,
     /// The searched moves.
     pub turns: Vec<Turn>,
+    /// Who plays, in a team.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pairing: Option<Pairing>,
+}
+
+impl Record {
+    /// The side of the searched move `at`: 0 for the one that moved first in the game.
+    #[must_use]
+    pub fn side(&self, at: usize) -> usize {
+        (self.start.len() + at) % 2
+    }
+
+    /// Whose moves those of a side are.
+    #[must_use]
+    pub fn player(&self, side: usize) -> usize {
+        self.pairing.map_or(0, |pairing| pairing.players[side])
+    }
+
+    /// Whether the searches of a side teach.
+    #[must_use]
+    pub fn teaches(&self, side: usize) -> bool {
+        self.pairing.is_none_or(|pairing| pairing.teach[side])
+    }
+
+    /// Points of the side that moved first; None if the game is not over.
+    pub fn points<G: Game>(&self, game: &G) -> Option<f64> {
+        let mut state = game.start();
+        let moves = self.start.iter().copied().chain(self.turns.iter().map(|turn| turn.action));
+        moves.for_each(|action| game.play(&mut state, action));
+        let result = game.end(&state)?;
+        let movers = self.side(self.turns.len()) == 0;
+        Some(f64::from(if movers { result } else { result.flip() }.q()))
+    }
+}
+
+/// Who plays a game of a team, and who learns from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pairing {
+    /// The player that moves first, and the other.
+    pub players: [usize; 2],
+    /// Sides whose searches teach: one, or both of the same player.
+    pub teach: [bool; 2],
 }
 
 /// A searched move.
@@ -66,7 +110,8 @@ pub fn read_games<G: Game>(game: &G, bytes: &[u8]) -> Result<Vec<Record>, Record
     Ok(records)
 }
 
-/// The searched positions of a game with their labels.
+/// The searched positions of a game with their labels. In a game of a team all of them are positions of the player that learns; those in
+/// which its opponent moved have no policy and no action values, which are the opponent's.
 ///
 /// # Errors
 /// An illegal move, labels of other moves, or no end.
@@ -93,19 +138,24 @@ pub fn samples<G: Game>(game: &G, record: &Record) -> Result<Vec<Sample<G::State
     }
     let mut result = game.end(&state).ok_or("the game is not over")?;
     let mut samples: Vec<Sample<G::State>> = Vec::with_capacity(positions.len());
-    for (state, turn) in positions.into_iter().zip(&record.turns).rev() {
+    for (at, (state, turn)) in positions.into_iter().zip(&record.turns).enumerate().rev() {
         result = result.flip();
+        let side = record.side(at);
+        let own = record.teaches(side);
         let all: u32 = turn.visits.iter().sum();
+        let policy = turn.visits.iter().map(|n| *n as f32 / all.max(1) as f32);
         let value = |permille: &i16| {
-            if *permille < 0 { f32::NAN } else { f32::from(*permille) / 1000.0 }
+            if *permille < 0 || !own { f32::NAN } else { f32::from(*permille) / 1000.0 }
         };
         samples.push(Sample {
             state,
-            policy: turn.visits.iter().map(|n| *n as f32 / all.max(1) as f32).collect(),
+            policy: if own { policy.collect() } else { Vec::new() },
             values: turn.values.iter().map(value).collect(),
             score: turn
                 .proven
                 .map_or_else(|| score(result), |halves| f32::from(halves.min(2)) / 2.0),
+            player: record.player(if own { side } else { 1 - side }),
+            intrinsic: [f32::NAN; INTRINSIC],
         });
     }
     samples.reverse();

@@ -2,6 +2,7 @@
 
 use games::game::{Game, Grid, Image};
 use games::net::{CELLS, ENDS, PLANES, RESULTS, planes};
+use games::world::INTRINSIC;
 use nn::net::config::BUCKETS;
 use train::network::Buckets;
 
@@ -19,6 +20,10 @@ pub struct Sample<S> {
     pub values: Vec<f32>,
     /// The game's result for the side to move: 0, ½ or 1.
     pub score: f32,
+    /// The player whose position it is.
+    pub player: usize,
+    /// Its rewards from here on as the side to move, and as the other side; NaN if unknown.
+    pub intrinsic: [f32; INTRINSIC],
 }
 
 /// How a sample is used in one batch.
@@ -52,6 +57,10 @@ pub(super) struct Batch {
     pub cells: Vec<f32>,
     /// `[n, ENDS]`.
     pub end: Vec<f32>,
+    /// `[n]`.
+    pub players: Vec<usize>,
+    /// `[n, INTRINSIC]`; NaN without a target.
+    pub intrinsic: Vec<f32>,
 }
 
 /// Rows of a batch of padded boards: one empty token behind each row, one empty row behind each board, so that a neighbour is a fixed
@@ -101,6 +110,8 @@ impl Batch {
             unmarked: zeros(n),
             cells: zeros(n * cells * CELLS),
             end: zeros(n * ENDS),
+            players: uses.iter().map(|used| used.sample.player).collect(),
+            intrinsic: vec![f32::NAN; n * INTRINSIC],
         };
         for (i, used) in uses.iter().enumerate() {
             let Use { sample, marked, .. } = used;
@@ -148,6 +159,7 @@ impl Batch {
         self.value[i * BUCKETS..][..BUCKETS].copy_from_slice(buckets.target(sample.score));
         self.result[i * RESULTS + (2.0 * sample.score).round() as usize] = 1.0;
         self.unmarked[i] = 1.0;
+        self.intrinsic[i * INTRINSIC..][..INTRINSIC].copy_from_slice(&sample.intrinsic);
     }
 
     /// The state after a move, in the view of the side that plays it.

@@ -3,6 +3,8 @@
 
 use super::cached::Cached;
 use super::record::{Record, Turn};
+use super::team::table::Table;
+use super::team::world::{Placed, PlayerWorld};
 use crate::selfplay::search::{UntilProven, draw_by_visits};
 use games::game::Game;
 use games::net::BoardNet;
@@ -42,10 +44,20 @@ pub struct Play {
     pub random_plies: usize,
 }
 
+/// Who plays the games of a generation.
+#[derive(Clone, Copy)]
+pub struct Cast<'a> {
+    /// By player.
+    pub networks: &'a [Cached<BoardNet>],
+    /// Opponents and rewards, of a team.
+    pub table: Option<&'a Table>,
+}
+
 /// Plays games of one generation, one after the other.
 pub struct Player<'a, G: Game> {
-    world: GameWorld<G, &'a Cached<BoardNet>>,
-    searcher: Searcher<GameWorld<G, &'a Cached<BoardNet>>>,
+    game: G,
+    cast: Cast<'a>,
+    searcher: Searcher<PlayerWorld<'a, G>>,
     play: &'a Play,
     /// Seed of the generation.
     seed: u64,
@@ -55,36 +67,55 @@ pub struct Player<'a, G: Game> {
 impl<'a, G: Game + Clone> Player<'a, G> {
     pub fn new(
         game: &G,
-        network: &'a Cached<BoardNet>,
+        cast: Cast<'a>,
         play: &'a Play,
         seed: u64,
         stop: &'a AtomicBool,
     ) -> Player<'a, G> {
-        let world = GameWorld { game: game.clone(), judge: network };
-        Player { world, searcher: Searcher::new(network_params(0), TREE_BYTES), play, seed, stop }
+        let searcher = Searcher::new(network_params(0), TREE_BYTES);
+        Player { game: game.clone(), cast, searcher, play, seed, stop }
     }
 
-    /// Plays game `number`, which depends on nothing but the network, the settings and the seed. None if it was stopped.
+    /// Plays game `number`, which depends on nothing but the networks, the table, the settings and the seed. None if it was stopped.
     pub fn game(&mut self, number: usize) -> Option<Record> {
         let mut random = Rng::new(self.seed ^ split_mix(number as u64));
+        let pairing = self.cast.table.map(|table| table.pair(&mut random));
         let (mut state, start) = self.opening(&mut random);
-        let mut turns = Vec::new();
-        // A new tree: an old one is compacted at another time, and rounds a value differently.
-        self.searcher = Searcher::new(network_params(0), TREE_BYTES);
-        self.searcher.set_root(state.clone());
+        let mut record = Record { game: number, start, turns: Vec::new(), pairing };
+        self.new_tree(&state);
         let mut kept = 0;
-        while self.world.game.end(&state).is_none() {
-            let turn = self.turn(&state, start.len() + turns.len(), kept, &mut random)?;
-            self.world.game.play(&mut state, turn.action);
-            kept = self.searcher.reroot(state.clone(), Ancestor::Root, &[turn.action]);
-            turns.push(turn);
+        while self.game.end(&state).is_none() {
+            let turn = self.turn(&state, &record, kept, &mut random)?;
+            self.game.play(&mut state, turn.action);
+            if record.pairing.is_some() {
+                // The other side's tree: another player's, or another's rewards.
+                self.new_tree(&state);
+            } else {
+                let root = Placed::root(state.clone());
+                kept = self.searcher.reroot(root, Ancestor::Root, &[turn.action]);
+            }
+            record.turns.push(turn);
         }
-        Some(Record { game: number, start, turns })
+        Some(record)
+    }
+
+    /// An old tree is compacted at another time, and rounds a value differently: no game depends on one.
+    fn new_tree(&mut self, state: &G::State) {
+        self.searcher = Searcher::new(network_params(0), TREE_BYTES);
+        self.searcher.set_root(Placed::root(state.clone()));
+    }
+
+    /// The side to move as its search sees the game. None if the team has no such player.
+    fn world(&self, record: &Record) -> Option<PlayerWorld<'a, G>> {
+        let player = record.player(record.side(record.turns.len()));
+        let judge = self.cast.networks.get(player)?;
+        let shaping = self.cast.table.and_then(|table| table.shaping(player));
+        Some(PlayerWorld { rules: GameWorld { game: self.game.clone(), judge }, shaping })
     }
 
     /// The first position to search, and the random moves before it.
     fn opening(&self, random: &mut Rng) -> (G::State, Vec<u16>) {
-        let game = &self.world.game;
+        let game = &self.game;
         let plies = if random.chance(self.play.random_share) {
             1 + random.below(self.play.random_plies)
         } else {
@@ -105,7 +136,14 @@ impl<'a, G: Game + Clone> Player<'a, G> {
     }
 
     /// Searches and chooses a move. None if it was stopped.
-    fn turn(&mut self, state: &G::State, ply: usize, kept: u64, random: &mut Rng) -> Option<Turn> {
+    fn turn(
+        &mut self,
+        state: &G::State,
+        record: &Record,
+        kept: u64,
+        random: &mut Rng,
+    ) -> Option<Turn> {
+        let ply = record.start.len() + record.turns.len();
         let long = random.chance(self.play.long_share);
         // A kept root of many visits still gets some of this search's noise.
         let budget = if long {
@@ -121,7 +159,8 @@ impl<'a, G: Game + Clone> Player<'a, G> {
             ..network_params(seed)
         });
         let control = UntilProven::new(self.stop);
-        let outcome = self.searcher.run(&self.world, 1, Some(budget), &control);
+        let world = self.world(record)?;
+        let outcome = self.searcher.run(&world, 1, Some(budget), &control);
         if self.stop.load(Ordering::Relaxed) {
             return None;
         }
@@ -131,7 +170,7 @@ impl<'a, G: Game + Clone> Player<'a, G> {
         let drawn = ply < self.play.drawn_plies && !proven;
         let chosen = if drawn { draw_by_visits(&lines, random)? } else { best };
         let action = chosen.moves[0];
-        let legal = self.world.game.moves(state);
+        let legal = self.game.moves(state);
         let line = |action: &u16| lines.iter().find(|line| line.moves[0] == *action);
         // The target of a won or drawn position is the proven move.
         let known = proven && best.value.q() > 0.0;

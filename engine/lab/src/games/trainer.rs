@@ -112,7 +112,12 @@ impl Trainer {
             let policies =
                 uses.iter().filter(|used| used.marked.is_none() && !used.sample.policy.is_empty());
             let (policies, unmarked) = (policies.count() as f64, uses.len() as f64 - marked);
-            let counts = [policies, unmarked, unmarked, unmarked, unmarked, marked, marked];
+            let rewards = uses.iter().filter(|used| used.marked.is_none());
+            let rewards: usize = rewards
+                .map(|used| used.sample.intrinsic.iter().filter(|x| x.is_finite()).count())
+                .sum();
+            let counts =
+                [policies, unmarked, unmarked, unmarked, unmarked, marked, marked, rewards as f64];
             for ((sum, loss), count) in sums.iter_mut().zip(losses).zip(counts) {
                 *sum += loss / count.max(1.0) / steps as f64;
             }

@@ -5,7 +5,8 @@ use super::sample::{Batch, Padding};
 use burn::tensor::module::linear;
 use burn::tensor::{Device, Tensor, TensorData, activation};
 use games::game::Grid;
-use games::net::{CELLS, ENDS, Layout, MOVE_COLUMNS, PLANES, RESULTS, STATE_COLUMNS};
+use games::net::{CELLS, ENDS, Layout, MOVE_COLUMNS, PLANES, RESULTS, STATE_COLUMNS, Team};
+use games::world::INTRINSIC;
 use nn::kernels::Isa;
 use nn::kernels::ops::add_scaled;
 use nn::net::config::BUCKETS;
@@ -32,6 +33,8 @@ pub(super) struct Logits {
     pub moves: Tensor<3>,
     /// `[n, cells, CELLS]`.
     pub cells: Tensor<3>,
+    /// `[n, INTRINSIC]`, of a network of several players.
+    pub intrinsic: Option<Tensor<2>>,
 }
 
 impl<'a> Twin<'a> {
@@ -96,7 +99,17 @@ impl<'a> Twin<'a> {
         Tensor::cat(vec![x.clone().mean_dim(1), x.max_dim(1)], 2).squeeze_dim(1)
     }
 
-    pub fn forward(&self, n: usize, input: Vec<f32>) -> Logits {
+    /// The embeddings of the players of a batch, `[n, 1, c]`.
+    fn players(&self, team: &Team, players: &[usize], c: usize) -> Tensor<3> {
+        let (n, count) = (players.len(), team.embedding.len() / c);
+        let mut latent = vec![0.0; n * count];
+        players.iter().enumerate().for_each(|(i, player)| latent[i * count + player] = 1.0);
+        let rows = self.param(&team.embedding, [count, c]);
+        self.on(latent, [n, count]).matmul(rows).reshape([n, 1, c])
+    }
+
+    pub fn forward(&self, batch: &Batch) -> Logits {
+        let (n, input) = (batch.n, batch.planes.clone());
         let padding = Padding::of(self.grid);
         let (tokens, places) = (n * padding.tokens(), self.layout);
         let input: Tensor<2> = self.on(input, [tokens + 2 * padding.margin(), PLANES]);
@@ -104,6 +117,10 @@ impl<'a> Twin<'a> {
         let mask = input.clone().narrow(1, 2, 1).narrow(0, padding.margin(), tokens);
         let mut x = self.convolve(&places.stem, input);
         let c = x.dims()[1];
+        if let Some(team) = &places.team {
+            let boards = x.reshape([n, padding.tokens(), c]);
+            x = (boards + self.players(team, &batch.players, c)).reshape([tokens, c]);
+        }
         let empty: Tensor<2> = Tensor::zeros([padding.margin(), c], &self.device);
         let padded =
             |x: Tensor<2>| Tensor::cat(vec![empty.clone(), x * mask.clone(), empty.clone()], 0);
@@ -123,6 +140,7 @@ impl<'a> Twin<'a> {
         let moves = linear(self.means(&x), action, None)
             + self.linear(&places.action_board, board).reshape([n, 1, c]);
         Logits {
+            intrinsic: places.team.as_ref().map(|team| self.linear(&team.intrinsic, state.clone())),
             state: self.linear(&places.state_out, state),
             moves: self.linear(&places.action_out, activation::relu(moves)),
             cells: self.linear(&places.cells, x),
@@ -143,7 +161,15 @@ impl<'a> Twin<'a> {
     /// Sums of the losses over a batch, `[LOSSES]`.
     fn losses(&self, batch: &Batch) -> Tensor<1> {
         let (n, a, cells) = (batch.n, self.grid.moves.len(), self.grid.cells());
-        let logits = self.forward(n, batch.planes.clone());
+        let logits = self.forward(batch);
+        let known: Vec<f32> =
+            batch.intrinsic.iter().map(|x| f32::from(u8::from(!x.is_nan()))).collect();
+        let wanted: Vec<f32> =
+            batch.intrinsic.iter().map(|x| if x.is_nan() { 0.0 } else { *x }).collect();
+        let intrinsic = logits.intrinsic.map_or(self.on(vec![0.0], [1]), |found| {
+            let error = (found - self.on(wanted, [n, INTRINSIC])) * self.on(known, [n, INTRINSIC]);
+            (error.clone() * error).sum()
+        });
         let state = |first: usize, columns: usize| logits.state.clone().narrow(1, first, columns);
         let policy = logits.moves.clone().narrow(2, 0, 1).reshape([n, a]);
         let legality = logits.moves.clone().narrow(2, 1, 1).reshape([n, a]);
@@ -159,6 +185,7 @@ impl<'a> Twin<'a> {
             (legal * target(&batch.unmarked, 1)).sum(),
             entropy(logits.cells, self.on(batch.cells.clone(), [n, cells, CELLS])),
             entropy(state(result, STATE_COLUMNS - result), target(&batch.end, ENDS)),
+            intrinsic,
         ];
         Tensor::cat(losses, 0)
     }

@@ -10,9 +10,10 @@ pub mod tally;
 pub mod task;
 
 use crate::measure::MeasureError;
-use engine::team::{Opinion, TeamRule, choose, gap};
+use engine::team::{Opinion, TeamRule, choose};
 use engine::workers::{Crew, deal};
 use lineup::{Lineup, Look};
+use mcts::Snapshot;
 use tally::{Tally, Tried, View};
 use task::{Item, Verdict};
 
@@ -56,7 +57,7 @@ fn examine(item: &Item, lineup: &mut Lineup) -> Result<Tried, MeasureError> {
         for (sum, verdict) in verdicts.iter_mut().zip([alone].into_iter().chain(judged)) {
             sum.then(verdict);
         }
-        views.get_or_insert_with(|| looks.iter().map(View::of).collect());
+        views.get_or_insert_with(|| looks.iter().map(|look| View::of(&look.players)).collect());
         if !verdicts.iter().any(|verdict| verdict.is_open()) {
             break;
         }
@@ -64,36 +65,18 @@ fn examine(item: &Item, lineup: &mut Lineup) -> Result<Tried, MeasureError> {
     Ok(Tried { verdicts, views: views.unwrap_or_default(), has_task: item.has_task() })
 }
 
-/// The players' verdicts at one budget, then `max`, then each rule's.
 fn judge(item: &Item, step: &task::Step, look: &Look) -> Result<Vec<Verdict>, MeasureError> {
-    let mut verdicts =
-        look.players.iter().map(|found| item.judge(step, found)).collect::<Result<Vec<_>, _>>()?;
-    let opinions: Vec<Option<Opinion>> = look.players.iter().map(Opinion::of).collect();
+    let verdicts = look.players.iter().map(|found| item.judge(step, found));
+    Ok(with_choices(verdicts.collect::<Result<Vec<_>, _>>()?, &look.players))
+}
+
+/// The players' verdicts at one budget, then `max`, then each rule's.
+#[must_use]
+pub fn with_choices<A>(mut verdicts: Vec<Verdict>, players: &[Snapshot<A>]) -> Vec<Verdict> {
+    let opinions: Vec<Option<Opinion>> = players.iter().map(Opinion::of).collect();
     let best = verdicts.iter().copied().reduce(Verdict::best).unwrap_or_default();
     let chosen = TeamRule::ALL.map(|rule| verdicts[choose(rule, &opinions).unwrap_or(0)]);
     verdicts.push(best);
     verdicts.extend(chosen);
-    Ok(verdicts)
-}
-
-impl View {
-    fn of(look: &Look) -> View {
-        let opinions: Vec<Option<Opinion>> = look.players.iter().map(Opinion::of).collect();
-        let first = look.players.first().map(|found| found.lines.as_slice()).unwrap_or_default();
-        let value = |action| {
-            let line = first.iter().find(|line| line.moves.first() == Some(&action));
-            line.map_or(0.0, |line| line.value.q())
-        };
-        let moves =
-            look.players.iter().filter_map(|found| found.lines.first()?.moves.first().copied());
-        View {
-            moves: moves.map(|action| (action, value(action))).collect(),
-            best: first
-                .iter()
-                .filter(|line| line.visits > 0)
-                .map(|line| line.value.q())
-                .fold(0.0, f32::max),
-            gaps: [TeamRule::Gap, TeamRule::GapBest].map(|rule| gap(rule, &opinions)),
-        }
-    }
+    verdicts
 }

@@ -17,7 +17,7 @@ const COLOURS: [RGBColor; 2] = [BLUE, RED];
 /// There is no puzzle, or the file cannot be written.
 pub fn draw(tally: &Tally, title: &str, path: &Path) -> Result<(), PlotError> {
     if tally.puzzles.is_empty() {
-        return Err(PlotError::Empty("no puzzle was tried: nothing to plot"));
+        return Err(PlotError::Empty("nothing was tried: nothing to plot"));
     }
     let rows: Vec<(Contestant, Estimate)> = contestants(tally.players)
         .into_iter()

@@ -10,6 +10,8 @@ pub struct Report<'a> {
     pub nodes: u64,
     /// Puzzles have points beside their solutions.
     pub graded: bool,
+    /// What was tried, in the plural.
+    pub items: &'static str,
 }
 
 impl Report<'_> {
@@ -20,7 +22,8 @@ impl Report<'_> {
 
     fn puzzles(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let count = self.tally.puzzles.len();
-        write!(f, "{count} puzzles{:>15}", "solved")?;
+        let width = 22usize.saturating_sub(self.items.len());
+        write!(f, "{count} {}{:>width$}", self.items, "solved")?;
         write!(f, "  {:>24}", "less player 0 alone")?;
         if self.graded {
             write!(f, "  {:>6}  {:>24}", "points", "less player 0 alone")?;

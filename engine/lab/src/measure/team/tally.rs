@@ -1,8 +1,8 @@
 //! Counts of a team's measurement: each contestant's results by puzzle, and the players' moves by position.
 
 use super::task::Verdict;
-use engine::chess::action::Action;
-use engine::team::TeamRule;
+use engine::team::{Opinion, TeamRule, gap};
+use mcts::Snapshot;
 use nn::rng::Rng;
 
 /// Budgets: the players' playouts come to those of player 0 alone, or every player has as many as that.
@@ -39,11 +39,33 @@ pub fn contestants(players: usize) -> Vec<Contestant> {
 #[derive(Clone, Debug, Default)]
 pub struct View {
     /// Each player's move and its value in player 0's search.
-    pub moves: Vec<(Action, f32)>,
+    pub moves: Vec<(u16, f32)>,
     /// The best value in player 0's search.
     pub best: f32,
     /// Widths of the rules `gap` and `gap-best`.
     pub gaps: [f32; 2],
+}
+
+impl View {
+    /// From the players' searches.
+    pub fn of<A: Copy + PartialEq + Into<u16>>(players: &[Snapshot<A>]) -> View {
+        let opinions: Vec<Option<Opinion>> = players.iter().map(Opinion::of).collect();
+        let first = players.first().map(|found| found.lines.as_slice()).unwrap_or_default();
+        let value = |action: A| {
+            let line = first.iter().find(|line| line.moves.first() == Some(&action));
+            line.map_or(0.0, |line| line.value.q())
+        };
+        let moves = players.iter().filter_map(|found| found.lines.first()?.moves.first().copied());
+        View {
+            moves: moves.map(|action| (action.into(), value(action))).collect(),
+            best: first
+                .iter()
+                .filter(|line| line.visits > 0)
+                .map(|line| line.value.q())
+                .fold(0.0, f32::max),
+            gaps: [TeamRule::Gap, TeamRule::GapBest].map(|rule| gap(rule, &opinions)),
+        }
+    }
 }
 
 /// One item's end.
@@ -155,7 +177,7 @@ impl Tally {
 }
 
 fn distinct(view: &View) -> f64 {
-    let mut moves: Vec<u16> = view.moves.iter().map(|(action, _)| (*action).into()).collect();
+    let mut moves: Vec<u16> = view.moves.iter().map(|(action, _)| *action).collect();
     moves.sort_unstable();
     moves.dedup();
     moves.len() as f64
@@ -176,7 +198,6 @@ fn bootstrap(numbers: &[f64]) -> Estimate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use engine::chess::game::Game;
 
     #[test]
     fn a_paired_interval_contains_the_difference_and_shrinks_with_the_number() {
@@ -197,12 +218,8 @@ mod tests {
 
     #[test]
     fn players_differ_by_their_moves_and_near_the_best_only_by_good_ones() {
-        let actions = Game::default().legal_actions();
-        let view = |moves: [(usize, f32); 3], best| View {
-            moves: moves.map(|(at, value)| (actions[at], value)).to_vec(),
-            best,
-            gaps: [0.3, 0.1],
-        };
+        let view =
+            |moves: [(u16, f32); 3], best| View { moves: moves.to_vec(), best, gaps: [0.3, 0.1] };
         let mut tally = Tally::new(3);
         tally.views[0] = vec![
             view([(0, 0.5), (1, 0.49), (0, 0.5)], 0.5),

@@ -1,0 +1,194 @@
+//! How players differ (paper 003, section 2): ψ, the mean board after a player's moves; the player whose ψ is nearest; and the intrinsic
+//! reward for boards that this neighbour reaches less (Eq. 8).
+//!
+//! Of our own are: boards count with their symmetric images, or a mirrored player would pass for a different one; the reward is centred
+//! between both players, or longer games would pay; its sum over a game is divided by its standard deviation, so that λ has a unit; and
+//! distances are less the variance of their sampling.
+
+use crate::games::record::Record;
+use games::game::{Game, Grid, MINE, THEIRS};
+
+/// Plies over which rewards are summed: N of paper 003, without the value behind them.
+pub const HORIZON: usize = 20;
+
+/// Intrinsic reward of a move, by the board after it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reward {
+    /// Of a disc of the player on each cell, then of one of its opponent.
+    weights: Vec<f32>,
+    /// Added to their sum.
+    offset: f32,
+}
+
+/// A player among the others.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Standing {
+    /// The nearest other player.
+    pub nearest: usize,
+    /// Distance to it, in discs a cell (‖ψ_i - ψ_j‖₂), less what chance makes of equal players.
+    pub distance: f64,
+    /// What its moves are paid.
+    pub reward: Reward,
+}
+
+/// ψ.
+#[derive(Clone, Debug, PartialEq)]
+struct Occupancy {
+    /// `[2 * cells]`, discs of the player, then of its opponent.
+    mean: Vec<f64>,
+    /// Of the mean, summed over its numbers, from game to game.
+    variance: f64,
+}
+
+/// Adds φ of the position after a move: the mover's discs, then the other side's.
+fn add_board<G: Game>(game: &G, next: &G::State, sum: &mut [f64]) {
+    let cells = game.encode(&game.passed(next));
+    for (cell, class) in cells.iter().enumerate() {
+        match *class {
+            MINE => sum[cell] += 1.0,
+            THEIRS => sum[cells.len() + cell] += 1.0,
+            _ => {}
+        }
+    }
+}
+
+/// The mean over the symmetries of the board.
+fn symmetric(grid: &Grid, sum: &[f64]) -> Vec<f64> {
+    let (cells, share) = (grid.cells(), 1.0 / grid.images.len() as f64);
+    let mut mean = vec![0.0; sum.len()];
+    for image in &grid.images {
+        for (from, to) in image.cells.iter().enumerate() {
+            for side in [0, cells] {
+                mean[side + usize::from(*to)] += share * sum[side + from];
+            }
+        }
+    }
+    mean
+}
+
+/// Calls `board` with each position after a searched move of `player` that teaches, and 0-based number of the move.
+pub fn boards<G: Game>(
+    game: &G,
+    record: &Record,
+    player: usize,
+    mut board: impl FnMut(usize, &G::State),
+) {
+    let mut state = game.start();
+    record.start.iter().for_each(|action| game.play(&mut state, *action));
+    for (at, turn) in record.turns.iter().enumerate() {
+        game.play(&mut state, turn.action);
+        let side = record.side(at);
+        if record.teaches(side) && record.player(side) == player {
+            board(at, &state);
+        }
+    }
+}
+
+impl Occupancy {
+    /// None if it has not moved.
+    fn of<G: Game>(game: &G, grid: &Grid, records: &[&Record], player: usize) -> Option<Occupancy> {
+        let mut games: Vec<(Vec<f64>, f64)> = Vec::new();
+        for record in records {
+            let (mut sum, mut count) = (vec![0.0; 2 * grid.cells()], 0.0);
+            boards(game, record, player, |_, next| {
+                add_board(game, next, &mut sum);
+                count += 1.0;
+            });
+            if count > 0.0 {
+                games.push((symmetric(grid, &sum), count));
+            }
+        }
+        let all: f64 = games.iter().map(|(_, count)| count).sum();
+        if all == 0.0 {
+            return None;
+        }
+        let total = |at: usize| games.iter().map(|(sum, _)| sum[at]).sum::<f64>() / all;
+        let mean: Vec<f64> = (0..2 * grid.cells()).map(total).collect();
+        // The games, not their positions, are independent.
+        let spread = |(sum, count): &(Vec<f64>, f64)| -> f64 {
+            sum.iter().zip(&mean).map(|(sum, mean)| (sum - count * mean).powi(2)).sum()
+        };
+        let variance = games.iter().map(spread).sum::<f64>() / (all * all);
+        Some(Occupancy { mean, variance })
+    }
+
+    /// ‖ψ_i - ψ_j‖₂², without what chance adds.
+    fn squared_distance(&self, other: &Occupancy) -> f64 {
+        let squares = self.mean.iter().zip(&other.mean).map(|(a, b)| (a - b) * (a - b));
+        (squares.sum::<f64>() - self.variance - other.variance).max(0.0)
+    }
+}
+
+/// Every player's neighbour, distance and reward, from games of the team; `wanted` is the distance ℓ₀ at which the reward is zero. Empty
+/// as long as one of the players has not moved.
+pub fn standings<G: Game>(
+    game: &G,
+    records: &[&Record],
+    players: usize,
+    wanted: f64,
+) -> Vec<Standing> {
+    let grid = game.grid();
+    let found: Option<Vec<Occupancy>> =
+        (0..players).map(|player| Occupancy::of(game, &grid, records, player)).collect();
+    let Some(found) = found else { return Vec::new() };
+    let standing = |player: usize| {
+        let own = &found[player];
+        let squared = |other: &usize| own.squared_distance(&found[*other]);
+        let others = (0..players).filter(|other| *other != player);
+        let nearest = others.min_by(|a, b| squared(a).total_cmp(&squared(b)))?;
+        let distance = squared(&nearest).sqrt();
+        let unit = Reward::unit(own, &found[nearest]);
+        let share = (1.0 - (distance / wanted).powi(3)).clamp(-1.0, 1.0);
+        let deviation = unit.deviation(game, records, player);
+        let scale = if deviation > 0.0 { share / deviation } else { 0.0 };
+        Some(Standing { nearest, distance, reward: unit.times(scale as f32) })
+    };
+    (0..players).filter_map(standing).collect()
+}
+
+/// The rewards of the mover from move `at` on, every other one, over [`HORIZON`] plies.
+pub fn ahead(rewards: &[f32], at: usize) -> f32 {
+    rewards.iter().skip(at).take(HORIZON).step_by(2).sum()
+}
+
+impl Reward {
+    /// φ · (ψ_i - ψ_j), centred between both.
+    fn unit(own: &Occupancy, other: &Occupancy) -> Reward {
+        let both = || own.mean.iter().zip(&other.mean);
+        let middle: f64 = both().map(|(a, b)| (a + b) / 2.0 * (a - b)).sum();
+        Reward { weights: both().map(|(a, b)| (a - b) as f32).collect(), offset: -middle as f32 }
+    }
+
+    /// Standard deviation of the sums of a player's rewards over [`HORIZON`] plies.
+    fn deviation<G: Game>(&self, game: &G, records: &[&Record], player: usize) -> f64 {
+        let mut sums = Vec::new();
+        for record in records {
+            let (mut paid, mut moved) = (vec![0.0; record.turns.len()], Vec::new());
+            boards(game, record, player, |at, next| {
+                paid[at] = self.of(game, next);
+                moved.push(at);
+            });
+            sums.extend(moved.into_iter().map(|at| f64::from(ahead(&paid, at))));
+        }
+        let count = sums.len().max(1) as f64;
+        let mean = sums.iter().sum::<f64>() / count;
+        (sums.iter().map(|sum| (sum - mean).powi(2)).sum::<f64>() / count).sqrt()
+    }
+
+    fn times(mut self, scale: f32) -> Reward {
+        self.weights.iter_mut().for_each(|weight| *weight *= scale);
+        self.offset *= scale;
+        self
+    }
+
+    /// That of the move which led to `next`.
+    pub fn of<G: Game>(&self, game: &G, next: &G::State) -> f32 {
+        let cells = game.encode(&game.passed(next));
+        let paid = |(cell, class): (usize, &u8)| match *class {
+            MINE => self.weights[cell],
+            THEIRS => self.weights[cells.len() + cell],
+            _ => 0.0,
+        };
+        self.offset + cells.iter().enumerate().map(paid).sum::<f32>()
+    }
+}

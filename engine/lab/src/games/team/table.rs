@@ -1,0 +1,87 @@
+//! What a generation's games begin with: each player's reward and distribution of opponents, from the team's latest games.
+
+use super::matchmaker::{Matchmaker, Payoffs};
+use super::occupancy::{Standing, standings};
+use super::world::Shaping;
+use crate::games::record::{Pairing, Record};
+use games::game::Game;
+use nn::rng::Rng;
+use serde::{Deserialize, Serialize};
+
+/// Settings of a team.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TeamSettings {
+    /// Players of the network; the first one is paid by results alone (λ₀ = 1).
+    pub players: usize,
+    /// λ of the others: the share of the result in what they play for.
+    pub extrinsic: f32,
+    /// ℓ₀: the distance between players at which nothing is paid for another one.
+    pub distance: f64,
+    /// Who plays whom.
+    pub matchmaker: Matchmaker,
+}
+
+/// The state of the team.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    settings: TeamSettings,
+    /// By player; empty before the first games.
+    pub standings: Vec<Standing>,
+    /// `[learner moves first][learner][opponent]`: probabilities.
+    opponents: [Vec<Vec<f64>>; 2],
+}
+
+impl Table {
+    /// From the latest games.
+    pub fn new<G: Game>(game: &G, settings: &TeamSettings, records: &[&Record]) -> Table {
+        let TeamSettings { players, distance, matchmaker, .. } = *settings;
+        let mut payoffs = Payoffs::new(players);
+        for record in records {
+            if let (Some(pairing), Some(points)) = (record.pairing, record.points(game)) {
+                payoffs.add(pairing.players, points);
+            }
+        }
+        let row = |moves_first: bool| {
+            (0..players).map(|player| matchmaker.opponents(player, &payoffs, moves_first)).collect()
+        };
+        Table {
+            settings: settings.clone(),
+            standings: standings(game, records, players, distance),
+            opponents: [row(false), row(true)],
+        }
+    }
+
+    /// Draws who plays: the learning player and its colour uniformly, its opponent from the matchmaker's row.
+    pub fn pair(&self, random: &mut Rng) -> Pairing {
+        let learner = random.below(self.settings.players);
+        let moves_first = random.chance(0.5);
+        let row = &self.opponents[usize::from(moves_first)][learner];
+        let mut left = random.unit();
+        let drawn = row.iter().position(|share| {
+            left -= share;
+            left < 0.0
+        });
+        let opponent = drawn.unwrap_or(learner);
+        let same = opponent == learner;
+        if moves_first {
+            Pairing { players: [learner, opponent], teach: [true, same] }
+        } else {
+            Pairing { players: [opponent, learner], teach: [same, true] }
+        }
+    }
+
+    /// What a player plays for besides the result; None for the first one.
+    #[must_use]
+    pub fn shaping(&self, player: usize) -> Option<Shaping<'_>> {
+        let standing = self.standings.get(player).filter(|_| player > 0)?;
+        Some(Shaping { reward: &standing.reward, extrinsic: self.settings.extrinsic })
+    }
+
+    /// Mean distance of the players after the first to their nearest ones; None before the first games.
+    #[must_use]
+    pub fn distance(&self) -> Option<f64> {
+        let others = self.standings.get(1..).filter(|others| !others.is_empty())?;
+        Some(others.iter().map(|standing| standing.distance).sum::<f64>() / others.len() as f64)
+    }
+}
