@@ -14,6 +14,8 @@ use std::ops::ControlFlow;
 
 /// Minimum number of root moves kept: the best, and enough to detect an only move.
 const MIN_MOVES: usize = 4;
+/// Minimum share of the playouts for the value of a move that is not the best to count. Guess.
+const MIN_VISIT_SHARE: f32 = 0.05;
 /// Maximum length of a line, in plies.
 const PLIES: usize = 16;
 /// Minimum policy that is kept.
@@ -100,9 +102,10 @@ impl PositionResult {
         let refuted =
             best.and_then(Choice::action).and_then(|best| analyst.refute(game, best, most));
         if let Some(Refutation { better, win, mate_plies, .. }) = refuted {
-            choices.retain(|choice| choice.action() != better.first().copied());
+            let first = better.first().copied();
+            let place = choices.iter().position(|choice| choice.action() == first);
+            let visits = place.map_or(0, |place| choices.remove(place).visits);
             let line = better.into_iter().take(PLIES).collect();
-            let visits = snapshot.playouts;
             choices.insert(0, Choice { line, visits, value: win, mate: mate_plies });
         }
         let policy = answer.map(|answer| answer.policy).unwrap_or_default();
@@ -116,6 +119,13 @@ impl PositionResult {
     #[must_use]
     pub fn best(&self) -> Option<&Choice> {
         self.choices.first()
+    }
+
+    /// Whether a move's value is more than the noise of a few visits.
+    #[must_use]
+    pub fn knows(&self, choice: &Choice) -> bool {
+        let visited_enough = choice.visits as f32 >= MIN_VISIT_SHARE * self.playouts as f32;
+        visited_enough || choice.mate.is_some()
     }
 
     /// The win probability of the side to move.

@@ -17,8 +17,6 @@ pub const MISTAKE: f32 = 0.10;
 pub const BLUNDER: f32 = 0.25;
 /// Loss from which a better line is shown. Guess: about the noise between two searches of the same move.
 pub const BETTER: f32 = 0.01;
-/// Minimum share of the playouts for an alternative's value to count. Guess.
-const MIN_VISIT_SHARE: f32 = 0.05;
 
 /// Glyph of a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,12 +97,8 @@ impl Judgement {
             places.filter(|(_, choice)| choice.action() != Some(played))
         };
         // The best move of the search needs no minimum of visits; others do.
-        let proven = |choice: &Choice| {
-            let visited_enough = choice.visits as f32 >= MIN_VISIT_SHARE * before.playouts as f32;
-            visited_enough || choice.mate.is_some()
-        };
         let known: Vec<(usize, &Choice)> =
-            others().filter(|(place, choice)| *place == 0 || proven(choice)).collect();
+            others().filter(|(place, choice)| *place == 0 || before.knows(choice)).collect();
         // In the search's order: the maximum over values would select noise of rarely visited moves.
         let best = known.first().map_or(after, |(_, choice)| choice.win().max(after));
         let loss = best - after;

@@ -122,10 +122,10 @@ impl Analyse {
         let mut sink = Sink::default();
         let cut = games.iter().filter(|game| !game.lost.is_empty()).count();
         let (analysed, copied) = (counted(games.len(), "game"), unreadable.len());
-        sink.say(format_args!(
-            "{analysed} in {}, {cut} of them not read whole; {copied} copied as they are",
-            out.display()
-        ));
+        let cut = if cut > 0 { format!(", {cut} of them not read whole") } else { String::new() };
+        let copied =
+            if copied > 0 { format!("; {copied} copied as they are") } else { String::new() };
+        sink.say(format_args!("{analysed} in {}{cut}{copied}", out.display()));
         if let Some(path) = &self.html {
             let reviews: Vec<Review<'_>> =
                 games.iter().map(|game| Review::new(game, &journal, task.lines)).collect();

@@ -9,7 +9,7 @@ const GUIS: [(&str, &str, &str); 17] = [
     ("Arena", "Arena", "Engines, Install New Engine: `{}`, type UCI"),
     ("cutechess", "Cute Chess", "Tools, Settings, Engines, +: command `{}`, protocol UCI"),
     ("xboard", "xboard", "xboard -fcp {} -fUCI"),
-    ("pychess", "PyChess", "Edit, Engines, New: `{}`; restart PyChess"),
+    ("pychess", "PyChess", "Edit, Engines, New: `{}`, Save"),
     ("en-croissant", "En Croissant", "Engines, Add new, Local: `{}`"),
     ("org.encroissant.app", "En Croissant", "Engines, Add new, Local: `{}`"),
     ("nibbler", "Nibbler", "Engine, Choose engine…: `{}`"),
@@ -24,7 +24,7 @@ const GUIS: [(&str, &str, &str); 17] = [
     ("fastchess", "fastchess", "fastchess -engine name=Mavka cmd={} …"),
     ("lucaschess", "Lucas Chess", "Tools, Engines, External engines, New: `{}`"),
 ];
-const SCID: &str = "Tools, Analysis Engines, New: command `{}`, UCI";
+const SCID: &str = "Tools, Analysis Engine…, New…: command `{}`, UCI";
 const GNOME: &str =
     "write into ~/.config/gnome-chess/engines.conf the lines [Mavka], protocol=uci, binary={}";
 const KNIGHTS: &str =

@@ -6,6 +6,9 @@ use crate::play::clock::{Budget, ClockState, TimeSettings};
 use shakmaty::{Color, Position};
 use uci::Go;
 
+/// Time of a move, in milliseconds, where both clocks stand at zero: a GUI sends that when no clock runs (Knights).
+const NO_CLOCK_MS: i64 = 1_000;
+
 /// The limits of one search. With none set it runs until `stop`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Limits {
@@ -88,15 +91,24 @@ pub fn mover_clock(go: &Go, game: &Game) -> Option<ClockState> {
         Color::White => (go.wtime, go.winc, go.btime),
         Color::Black => (go.btime, go.binc, go.wtime),
     };
+    if runs_no_clock(go) {
+        return None;
+    }
     let increment = own_increment.unwrap_or(0);
     // A GUI that sends one clock means both; one that sends only an increment means at least that much.
     let remaining = own.or(other).or(own_increment)?;
     Some(ClockState { remaining, increment, moves_to_go: go.movestogo })
 }
 
+/// With a clock at zero the game is over.
+fn runs_no_clock(go: &Go) -> bool {
+    go.wtime == Some(0) && go.btime == Some(0)
+}
+
 fn budget(go: &Go, clock: Option<ClockState>, settings: TimeSettings) -> Option<Budget> {
     let clock = clock.map(|clock| Budget::from_clock(clock, settings));
-    let fixed = go.movetime.map(|movetime| Budget::fixed(movetime, settings.overhead));
+    let movetime = go.movetime.or_else(|| runs_no_clock(go).then_some(NO_CLOCK_MS));
+    let fixed = movetime.map(|movetime| Budget::fixed(movetime, settings.overhead));
     match (fixed, clock) {
         // Both: the clock is real, so it limits `movetime`.
         (Some(fixed), Some(clock)) if clock.hard < fixed.hard => {
@@ -146,6 +158,17 @@ mod tests {
         assert!(limits(Go { winc: Some(1_000), ..Go::default() }).budget.is_some());
         let open = limits(Go::default());
         assert_eq!((open.nodes, open.depth, open.mate, open.budget), (None, None, None, None));
+    }
+
+    #[test]
+    fn two_clocks_at_zero_do_not_run() {
+        let go = Go { wtime: Some(0), btime: Some(0), movestogo: Some(1), ..Go::default() };
+        let found = limits(go.clone());
+        assert_eq!((found.clock, found.budget.unwrap().hard), (None, Duration::from_millis(950)));
+        let own = limits(Go { btime: Some(5_000), ..go.clone() });
+        assert_eq!(own.budget.unwrap().hard, Duration::from_millis(1), "the flag is falling");
+        let fixed = limits(Go { movetime: Some(100), ..go });
+        assert_eq!(fixed.budget.unwrap().hard, Duration::from_millis(95));
     }
 
     #[test]

@@ -20,15 +20,15 @@ pub struct Strength {
 const MOST_NODES: f32 = 1500.0;
 
 /// Rating and level; levels in between are interpolated. On the scale of Stockfish's own `UCI_Elo` since version 16. Those of
-/// 1320 to 2300 are fitted to games, the others estimated: `docs/src/strength.md`.
+/// 1320 to 2700 are fitted to games, the others estimated: `docs/src/strength.md`.
 const CALIBRATION: [(f32, f32); 7] = [
     (1000.0, 0.41),
     (1320.0, 0.49),
     (1500.0, 0.53),
     (1900.0, 0.64),
     (2300.0, 0.69),
-    (2700.0, 1.0),
-    (2800.0, 1.1),
+    (2700.0, 0.9),
+    (2800.0, 1.0),
 ];
 
 impl Strength {
