@@ -6,6 +6,7 @@ use crate::games::cached::Cached;
 use crate::games::exam::{Kind, Solved};
 use crate::games::measure::solved_positions;
 use crate::games::team::measure::{Challenger, Member, Team, examine, meet};
+use crate::games::team::table::Table;
 use crate::measure::team::plot;
 use crate::measure::team::report::Report;
 use clap::Args;
@@ -28,6 +29,9 @@ pub struct GameTeam {
     /// Share of that root noise
     #[arg(long, default_value_t = 0.25, value_name = "SHARE", value_parser = read_fraction)]
     noise: f32,
+    /// The players after the first search with the rewards of this run's standings.json, too
+    #[arg(long, value_name = "FILE", conflicts_with = "reseed")]
+    rewards: Option<PathBuf>,
     /// Playouts of the first player alone
     #[arg(long, default_value_t = 100, value_name = "N", value_parser = clap::value_parser!(u64).range(16..))]
     nodes: u64,
@@ -59,7 +63,8 @@ impl GameTeam {
                 format!("{path} has one player: name more networks, or use --reseed").into()
             );
         }
-        let team = Team { members: &members, nodes: self.nodes };
+        let table = self.rewards.as_ref().map(|path| Table::load(game, path)).transpose()?;
+        let team = Team { members: &members, nodes: self.nodes, table: table.as_ref() };
         let stop = raised_by_ctrl_c()?;
         let kind = (Kind::Played, "played");
         let exam = solved_positions(game, kind, self.positions.max(1), &self.folder, &stop)?;

@@ -10,7 +10,7 @@ use super::record::{Record, read_games, samples};
 use super::sample::Sample;
 use super::selfplay::{Cast, Play, Player};
 use super::team::labels::labelled;
-use super::team::table::{Table, TeamSettings};
+use super::team::table::{PLAYERS, STANDINGS, Table, TeamSettings};
 use super::trainer::{Trainer, Training};
 use engine::errors::FileError;
 use engine::files::{JournalFile, check_folder, read_whole_text, write_whole};
@@ -155,6 +155,7 @@ impl<'a, G: Solved> Run<'a, G> {
     ) -> Result<Run<'a, G>, LearnError> {
         std::fs::create_dir_all(folder).map_err(FileError::of(folder))?;
         let names = ["state.safetensors", "network.safetensors", "progress.jsonl", "progress.csv"];
+        let names = [&names[..], &[STANDINGS, PLAYERS]].concat();
         check_folder(folder, &[CONFIG], &names).map_err(LearnError::Folder)?;
         check_settings(settings, &folder.join(CONFIG))?;
         let mut journal = JournalFile::open(&folder.join("progress.jsonl"))?;
@@ -228,6 +229,9 @@ impl<'a, G: Solved> Run<'a, G> {
                 distance: self.table.as_ref().and_then(Table::distance),
             };
             progress::add(&mut self.journal, &mut self.rows, row, self.folder)?;
+            if let Some(table) = &self.table {
+                table.save(self.game, self.folder)?;
+            }
             // Last: a kill before it repeats the training and its row.
             self.trainer.save(&self.folder.join("state.safetensors"))?;
         }

@@ -1,6 +1,8 @@
 //! What a team's choices are good for, by exact results: positions in which a move loses value, searched by every player by itself; and
 //! matches against the first player.
 
+use super::table::Table;
+use super::world::{Placed, PlayerWorld};
 use crate::games::cached::Cached;
 use crate::games::exam::{Question, Solved};
 use crate::games::measure::score;
@@ -37,6 +39,8 @@ pub struct Team<'a> {
     pub members: &'a [Member],
     /// Playouts of the first one alone.
     pub nodes: u64,
+    /// The players search with their rewards, too (paper 003, Fig. 8).
+    pub table: Option<&'a Table>,
 }
 
 impl Team<'_> {
@@ -64,8 +68,10 @@ impl Team<'_> {
             ..network_params(1)
         };
         let mut searcher = Searcher::new(params, TREE_BYTES);
-        searcher.set_root(state.clone());
-        let world = GameWorld { game: game.clone(), judge: network };
+        searcher.set_root(Placed::root(state.clone()));
+        let rules = GameWorld { game: game.clone(), judge: network };
+        let shaping = self.table.and_then(|table| table.shaping(player));
+        let world = PlayerWorld { rules, shaping };
         searcher.run(&world, 1, Some(playouts), &UntilProven::new(stop)).snapshot
     }
 

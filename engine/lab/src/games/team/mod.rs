@@ -7,6 +7,7 @@
 //! | `matchmaker` | the six distributions of opponents |
 //! | `world` | the search of a player with rewards |
 //! | `table` | what the players of a generation are given: opponents and rewards |
+//! | `picture` | the players' mean boards |
 //! | `labels` | targets of the intrinsic values |
 //! | `measure` | the team's choices against exact results and against the first player |
 
@@ -14,6 +15,7 @@ pub mod labels;
 pub mod matchmaker;
 pub mod measure;
 mod occupancy;
+mod picture;
 pub mod table;
 #[cfg(test)]
 mod tests;

@@ -7,12 +7,14 @@
 
 use crate::games::record::Record;
 use games::game::{Game, Grid, MINE, THEIRS};
+use serde::{Deserialize, Serialize};
 
 /// Plies over which rewards are summed: N of paper 003, without the value behind them.
 pub const HORIZON: usize = 20;
 
 /// Intrinsic reward of a move, by the board after it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Reward {
     /// Of a disc of the player on each cell, then of one of its opponent.
     weights: Vec<f32>,
@@ -21,7 +23,8 @@ pub struct Reward {
 }
 
 /// A player among the others.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Standing {
     /// The nearest other player.
     pub nearest: usize,
@@ -29,6 +32,8 @@ pub struct Standing {
     pub distance: f64,
     /// What its moves are paid.
     pub reward: Reward,
+    /// ψ: how often a cell has a disc of the player, then one of its opponent, after the player's moves; `[2 * cells]`.
+    pub occupancy: Vec<f64>,
 }
 
 /// ψ.
@@ -141,7 +146,8 @@ pub fn standings<G: Game>(
         let share = (1.0 - (distance / wanted).powi(3)).clamp(-1.0, 1.0);
         let deviation = unit.deviation(game, records, player);
         let scale = if deviation > 0.0 { share / deviation } else { 0.0 };
-        Some(Standing { nearest, distance, reward: unit.times(scale as f32) })
+        let reward = unit.times(scale as f32);
+        Some(Standing { nearest, distance, reward, occupancy: own.mean.clone() })
     };
     (0..players).filter_map(standing).collect()
 }
@@ -179,6 +185,12 @@ impl Reward {
         self.weights.iter_mut().for_each(|weight| *weight *= scale);
         self.offset *= scale;
         self
+    }
+
+    /// Whether it is one of a board of `cells` cells.
+    #[must_use]
+    pub fn fits(&self, cells: usize) -> bool {
+        self.weights.len() == 2 * cells
     }
 
     /// That of the move which led to `next`.

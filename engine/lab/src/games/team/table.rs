@@ -2,11 +2,16 @@
 
 use super::matchmaker::{Matchmaker, Payoffs};
 use super::occupancy::{Standing, standings};
+use super::picture;
 use super::world::Shaping;
+use crate::games::error::LearnError;
 use crate::games::record::{Pairing, Record};
+use engine::errors::FileError;
+use engine::files::{read_whole_text, write_whole};
 use games::game::Game;
 use nn::rng::Rng;
 use serde::{Deserialize, Serialize};
+use std::path::Path;
 
 /// Settings of a team.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -22,8 +27,14 @@ pub struct TeamSettings {
     pub matchmaker: Matchmaker,
 }
 
+/// Name of its file in a run's folder.
+pub const STANDINGS: &str = "standings.json";
+/// Name of the picture of the players' boards.
+pub const PLAYERS: &str = "players.svg";
+
 /// The state of the team.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Table {
     settings: TeamSettings,
     /// By player; empty before the first games.
@@ -76,6 +87,36 @@ impl Table {
     pub fn shaping(&self, player: usize) -> Option<Shaping<'_>> {
         let standing = self.standings.get(player).filter(|_| player > 0)?;
         Some(Shaping { reward: &standing.reward, extrinsic: self.settings.extrinsic })
+    }
+
+    /// Writes the table and the picture of its players into a run's folder.
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    pub fn save<G: Game>(&self, game: &G, folder: &Path) -> Result<(), LearnError> {
+        let path = folder.join(STANDINGS);
+        let text = serde_json::to_string(self).unwrap_or_default();
+        write_whole(&path, text + "\n").map_err(FileError::of(&path))?;
+        if self.standings.is_empty() {
+            return Ok(());
+        }
+        let grid = game.grid();
+        Ok(picture::draw(&self.standings, grid.columns, &folder.join(PLAYERS))?)
+    }
+
+    /// Reads the table of a team on the board of `game`.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is none of this board.
+    pub fn load<G: Game>(game: &G, path: &Path) -> Result<Table, LearnError> {
+        let other = |what: String| LearnError::Settings { path: path.to_owned(), what };
+        let table: Table = serde_json::from_str(&read_whole_text(path)?)
+            .map_err(|why| other(format!("no standings of a team ({why})")))?;
+        let cells = game.grid().cells();
+        if table.standings.iter().all(|standing| standing.reward.fits(cells)) {
+            return Ok(table);
+        }
+        Err(other(format!("the standings are none of a board of {cells} cells")))
     }
 
     /// Mean distance of the players after the first to their nearest ones; None before the first games.

@@ -10,6 +10,7 @@ use crate::games::cached::Cached;
 use crate::games::exam::{Kind, questions};
 use crate::games::learn::{Limit, Settings, learn};
 use crate::games::record::{Pairing, Record, Turn, read_games};
+use crate::measure::team::tally::Tally;
 use engine::team::TeamRule;
 use games::game::Game;
 use games::hex::Hex;
@@ -229,10 +230,10 @@ fn a_team_learns_repeats_and_is_measured() {
         noise: None,
     };
     let members = [0, 1, 2].map(member);
-    let team = Team { members: &members, nodes: 30 };
+    let team = Team { members: &members, nodes: 30, table: None };
     let exam = questions(&game, Kind::Played, 60, &one.join("exam.jsonl"), |_| true).unwrap();
-    let stop = AtomicBool::new(false);
-    let tally = examine(&game, team, &exam.unwrap(), &stop, || ());
+    let (exam, stop) = (exam.unwrap(), AtomicBool::new(false));
+    let tally = examine(&game, team, &exam, &stop, || ());
     assert!(tally.puzzles.len() > 20 && tally.views[0].len() == tally.puzzles.len());
     for row in &tally.puzzles {
         // Player 0 alone, and with all playouts in the team; none is better than the best.
@@ -240,6 +241,16 @@ fn a_team_learns_repeats_and_is_measured() {
         let solved: Vec<f64> = row.iter().map(|verdict| verdict.solved()).collect();
         assert!((10..19).all(|at| solved[at] <= solved[13]), "{solved:?}");
     }
+    // With their rewards the players search otherwise, the first one does not.
+    let table = Table::load(&game, &one.join("standings.json")).unwrap();
+    let paid = examine(&game, Team { table: Some(&table), ..team }, &exam, &stop, || ());
+    let moves = |tally: &Tally, player: usize| -> Vec<u16> {
+        tally.views[1].iter().map(|view| view.moves[player].0).collect()
+    };
+    assert_eq!(moves(&paid, 0), moves(&tally, 0));
+    assert!(fs::read_to_string(one.join("players.svg")).unwrap().contains("player 2"));
+    let why = Table::load(&Hex::new(4).unwrap(), &one.join("standings.json")).unwrap_err();
+    assert!(why.to_string().contains("none of a board of 16 cells"), "{why}");
     let result = meet(&game, team, Challenger::Player(0), 8, &stop).unwrap();
     assert_eq!(result.score, 0.5, "a player against itself, both colours of each opening");
     assert!(meet(&game, team, Challenger::Rule(TeamRule::Value), 8, &stop).is_some());
