@@ -85,6 +85,9 @@ struct Learn {
     /// The network to begin with; its channels and blocks hold [default: random weights]
     #[arg(long, value_name = "FILE")]
     init: Option<PathBuf>,
+    /// Half of the games begin in positions of this file of solved ones, whose results are not used
+    #[arg(long, value_name = "FILE")]
+    starts: Option<PathBuf>,
     /// Players in one network (paper 003); those after the first are also paid for differing
     #[arg(long, default_value_t = 1, value_name = "K", value_parser = clap::value_parser!(u8).range(1..=16))]
     players: u8,
@@ -174,6 +177,7 @@ impl Learn {
         settings.training.blocks = self.blocks.clamp(1, 64);
         settings.play.games = self.games.max(1);
         settings.init = self.init.clone();
+        settings.starts = self.starts.clone();
         settings.team = (self.players > 1).then(|| TeamSettings {
             players: usize::from(self.players),
             extrinsic: self.lambda,

@@ -187,7 +187,7 @@ pub fn questions<G: Solved>(
     mut keep_going: impl FnMut(usize) -> bool,
 ) -> Result<Option<Vec<Question>>, LearnError> {
     if path.exists() {
-        return Ok(Some(read(game, path)?));
+        return Ok(Some(read_questions(game, path)?));
     }
     let Some(mut solver) = game.solver() else { return Ok(None) };
     let mut random = Rng::new(2026 + kind as u64);
@@ -246,9 +246,11 @@ fn one_game<G: Solved>(
     found
 }
 
+/// The positions of a file.
+///
 /// # Errors
 /// The file cannot be read, or a line is no position of this game.
-fn read<G: Game>(game: &G, path: &Path) -> Result<Vec<Question>, LearnError> {
+pub fn read_questions<G: Game>(game: &G, path: &Path) -> Result<Vec<Question>, LearnError> {
     let text = read_whole_text(path)?;
     let question = |(at, line): (usize, &str)| {
         let fault = |what: String| LearnError::Settings {

@@ -3,7 +3,7 @@
 
 use super::cached::Cached;
 use super::error::LearnError;
-use super::exam::{Kind, Question, Solved, mark, questions, without_search};
+use super::exam::{Kind, Question, Solved, mark, questions, read_questions, without_search};
 use super::measure::{contest, mark_search};
 use super::progress::{self, Row};
 use super::record::{Record, read_games, samples};
@@ -54,6 +54,9 @@ pub struct Settings {
     /// The network to begin with; random weights without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub init: Option<PathBuf>,
+    /// Solved positions in which half of the games begin; their results are not used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub starts: Option<PathBuf>,
     /// Several players in one network, which learn to differ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub team: Option<TeamSettings>,
@@ -91,6 +94,7 @@ impl Settings {
             exam: 200,
             contest: 20,
             init: None,
+            starts: None,
             team: None,
         }
     }
@@ -143,6 +147,8 @@ struct Run<'a, G: Solved> {
     journal: JournalFile,
     rows: Vec<Row>,
     exam: Option<Vec<Question>>,
+    /// Moves to the positions in which games begin.
+    starts: Vec<Vec<u16>>,
 }
 
 impl<'a, G: Solved> Run<'a, G> {
@@ -176,6 +182,10 @@ impl<'a, G: Solved> Run<'a, G> {
             !stop.load(Ordering::Relaxed)
         })?;
         bar.finish_and_clear();
+        let starts = match &settings.starts {
+            Some(path) => read_questions(game, path)?,
+            None => Vec::new(),
+        };
         let mut run = Run {
             game,
             settings,
@@ -188,6 +198,7 @@ impl<'a, G: Solved> Run<'a, G> {
             journal,
             rows,
             exam,
+            starts: starts.into_iter().map(|question| question.moves).collect(),
         };
         for generation in 0..run.trainer.generation {
             let path = run.games_file(generation);
@@ -303,7 +314,7 @@ impl<'a, G: Solved> Run<'a, G> {
             Ok(Cached::new(self.game, player.map_err(|why| self.unfit(why))?))
         });
         let networks: Vec<Cached<BoardNet>> = players.collect::<Result<_, LearnError>>()?;
-        let cast = Cast { networks: &networks, table: self.table.as_ref() };
+        let cast = Cast { networks: &networks, table: self.table.as_ref(), starts: &self.starts };
         let part = self.folder.join("games.jsonl");
         let mut journal = JournalFile::open(&part)?;
         let bytes = journal.read()?;

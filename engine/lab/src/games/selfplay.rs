@@ -36,7 +36,7 @@ pub struct Play {
     pub noise: f32,
     /// Concentration of the noise per move; 10 divided by the usual number of moves (004).
     pub alpha: f32,
-    /// Plies whose moves are drawn in proportion to visits; the most visited move later.
+    /// Plies of a game, or from a given position, whose moves are drawn in proportion to visits; the most visited move later.
     pub drawn_plies: usize,
     /// Share of games that start with random plies, and the most of these.
     pub random_share: f64,
@@ -51,6 +51,8 @@ pub struct Cast<'a> {
     pub networks: &'a [Cached<BoardNet>],
     /// Opponents and rewards, of a team.
     pub table: Option<&'a Table>,
+    /// Moves to positions in which half of the games begin (paper 003, table 1); none: all begin with the first move.
+    pub starts: &'a [Vec<u16>],
 }
 
 /// Plays games of one generation, one after the other.
@@ -80,12 +82,20 @@ impl<'a, G: Game + Clone> Player<'a, G> {
     pub fn game(&mut self, number: usize) -> Option<Record> {
         let mut random = Rng::new(self.seed ^ split_mix(number as u64));
         let pairing = self.cast.table.map(|table| table.pair(&mut random));
-        let (mut state, start) = self.opening(&mut random);
+        let given = (!self.cast.starts.is_empty() && random.chance(0.5))
+            .then(|| self.cast.starts[random.below(self.cast.starts.len())].clone());
+        // Moves are drawn from the beginning of the game, or from the position that was given.
+        let before = given.as_ref().map_or(0, Vec::len);
+        let (mut state, start) = match given {
+            Some(moves) => (self.after(&moves), moves),
+            None => self.opening(&mut random),
+        };
         let mut record = Record { game: number, start, turns: Vec::new(), pairing };
         self.new_tree(&state);
         let mut kept = 0;
         while self.game.end(&state).is_none() {
-            let turn = self.turn(&state, &record, kept, &mut random)?;
+            let plies = record.start.len() + record.turns.len() - before;
+            let turn = self.turn(&state, &record, (kept, plies), &mut random)?;
             self.game.play(&mut state, turn.action);
             if record.pairing.is_some() {
                 // The other side's tree: another player's, or another's rewards.
@@ -113,6 +123,13 @@ impl<'a, G: Game + Clone> Player<'a, G> {
         Some(PlayerWorld { rules: GameWorld { game: self.game.clone(), judge }, shaping })
     }
 
+    /// The position after moves from the first one.
+    fn after(&self, moves: &[u16]) -> G::State {
+        let mut state = self.game.start();
+        moves.iter().for_each(|action| self.game.play(&mut state, *action));
+        state
+    }
+
     /// The first position to search, and the random moves before it.
     fn opening(&self, random: &mut Rng) -> (G::State, Vec<u16>) {
         let game = &self.game;
@@ -135,15 +152,14 @@ impl<'a, G: Game + Clone> Player<'a, G> {
         (state, moves)
     }
 
-    /// Searches and chooses a move. None if it was stopped.
+    /// Searches and chooses a move, `plies` after the game's beginning or the position that was given. None if it was stopped.
     fn turn(
         &mut self,
         state: &G::State,
         record: &Record,
-        kept: u64,
+        (kept, plies): (u64, usize),
         random: &mut Rng,
     ) -> Option<Turn> {
-        let ply = record.start.len() + record.turns.len();
         let long = random.chance(self.play.long_share);
         // A kept root of many visits still gets some of this search's noise.
         let budget = if long {
@@ -167,7 +183,7 @@ impl<'a, G: Game + Clone> Player<'a, G> {
         let lines = outcome.snapshot.lines;
         let proven = control.is_proven();
         let best = lines.first()?;
-        let drawn = ply < self.play.drawn_plies && !proven;
+        let drawn = plies < self.play.drawn_plies && !proven;
         let chosen = if drawn { draw_by_visits(&lines, random)? } else { best };
         let action = chosen.moves[0];
         let legal = self.game.moves(state);

@@ -7,7 +7,7 @@ use super::occupancy::standings;
 use super::table::{Table, TeamSettings};
 use super::world::{Placed, PlayerWorld, Shaping};
 use crate::games::cached::Cached;
-use crate::games::exam::{Kind, questions};
+use crate::games::exam::{Kind, Question, questions};
 use crate::games::learn::{Limit, Settings, learn};
 use crate::games::record::{Pairing, Record, Turn, read_games};
 use crate::measure::team::tally::Tally;
@@ -185,6 +185,34 @@ fn small() -> Settings {
     (settings.exam, settings.contest) = (5, 2);
     settings.team = Some(SETTINGS);
     settings
+}
+
+#[test]
+fn half_of_the_games_begin_in_the_positions_of_a_file() {
+    let game = Hex::new(3).unwrap();
+    let folder = std::env::temp_dir().join(format!("mavka-starts-{}", std::process::id()));
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    let (file, stop) = (folder.join("starts.jsonl"), AtomicBool::new(false));
+    let mut state = game.start();
+    [0, 4, 8].iter().for_each(|action| game.play(&mut state, *action));
+    let values: Vec<(u16, i32)> =
+        game.moves(&state).into_iter().map(|action| (action, 1)).collect();
+    let question = Question { moves: vec![0, 4, 8], values };
+    fs::write(&file, serde_json::to_string(&question).unwrap() + "\n").unwrap();
+    let mut settings = Settings { team: None, starts: Some(file.clone()), ..small() };
+    settings.play.random_share = 0.0;
+    let limit = Limit { hours: f64::INFINITY, generations: 1 };
+    learn(&game, &settings, &folder.join("run"), 1, limit, &stop).unwrap();
+    let packed = fs::read(folder.join("run/games-00001.jsonl.zst")).unwrap();
+    let records = read_games(&game, &zstd::decode_all(&packed[..]).unwrap()).unwrap();
+    let begun = records.iter().filter(|record| record.start == [0, 4, 8]).count();
+    assert!((6..=18).contains(&begun), "{begun} of {}", records.len());
+    assert!(records.iter().all(|record| [0, 3].contains(&record.start.len())));
+    fs::write(&file, "{\"moves\":[0,0],\"values\":[]}\n").unwrap();
+    let why = learn(&game, &settings, &folder.join("other"), 1, limit, &stop).unwrap_err();
+    assert!(why.to_string().contains("starts.jsonl: line 1: illegal move 0"), "{why}");
+    fs::remove_dir_all(&folder).unwrap();
 }
 
 fn run(folder: &Path, threads: usize, generations: usize) -> Vec<f32> {
