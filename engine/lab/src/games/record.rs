@@ -4,6 +4,7 @@ use super::sample::Sample;
 use engine::files::whole_lines;
 use games::game::Game;
 use games::world::INTRINSIC;
+use mcts::Wdl;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -109,20 +110,6 @@ pub fn read_games<G: Game>(game: &G, bytes: &[u8]) -> Result<Vec<Record>, Record
     Ok(records)
 }
 
-/// Win probability by which a move may be worse than the best one of its search, for the result behind it to be that of the position.
-const REGRET: f32 = 0.05;
-
-impl Turn {
-    /// The best value of a move, if the search has one and the move that was played, drawn by visits, is clearly worse: the result of the game
-    /// is then no result of this position (Watkins, "Learning from Delayed Rewards", 1989, cuts the trace there).
-    fn better(&self, at: usize) -> Option<f32> {
-        let known = |permille: i16| (permille >= 0).then(|| f32::from(permille) / 1000.0);
-        let best = self.values.iter().filter_map(|value| known(*value)).reduce(f32::max)?;
-        let played = self.values.get(at).and_then(|value| known(*value));
-        played.is_none_or(|played| played + REGRET < best).then_some(best)
-    }
-}
-
 /// The searched positions of a game with their labels. In a game of a team all of them are positions of the player that learns; those in
 /// which its opponent moved have no policy and no action values, which are the opponent's.
 ///
@@ -149,16 +136,10 @@ pub fn samples<G: Game>(game: &G, record: &Record) -> Result<Vec<Sample<G::State
         }
         play(&mut state, turn.action)?;
     }
-    // For the side to move behind the position at hand.
-    let mut score = game.end(&state).ok_or("the game is not over")?.q();
+    let mut result = game.end(&state).ok_or("the game is not over")?;
     let mut samples: Vec<Sample<G::State>> = Vec::with_capacity(positions.len());
     for (at, (state, turn)) in positions.into_iter().zip(&record.turns).enumerate().rev() {
-        let legal = game.moves(&state);
-        let place = legal.iter().position(|action| *action == turn.action);
-        score = place.and_then(|place| turn.better(place)).unwrap_or(1.0 - score);
-        if let Some(halves) = turn.proven {
-            score = f32::from(halves.min(2)) / 2.0;
-        }
+        result = result.flip();
         let side = record.side(at);
         let own = record.teaches(side);
         let all: u32 = turn.visits.iter().sum();
@@ -170,11 +151,18 @@ pub fn samples<G: Game>(game: &G, record: &Record) -> Result<Vec<Sample<G::State
             state,
             policy: if own { policy.collect() } else { Vec::new() },
             values: turn.values.iter().map(value).collect(),
-            score,
+            score: turn
+                .proven
+                .map_or_else(|| score(result), |halves| f32::from(halves.min(2)) / 2.0),
             player: record.player(if own { side } else { 1 - side }),
             intrinsic: [f32::NAN; INTRINSIC],
         });
     }
     samples.reverse();
     Ok(samples)
+}
+
+/// 0, ½ or 1.
+fn score(result: Wdl) -> f32 {
+    result.q()
 }

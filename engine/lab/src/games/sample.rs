@@ -18,7 +18,7 @@ pub struct Sample<S> {
     pub policy: Vec<f32>,
     /// Win probability of each legal move; NaN if unknown.
     pub values: Vec<f32>,
-    /// Points of the side to move: the result of the game, or what a search expected where a game left its best move.
+    /// The game's result for the side to move: 0, ½ or 1.
     pub score: f32,
     /// The player whose position it is.
     pub player: usize,
@@ -157,7 +157,7 @@ impl Batch {
             }
         }
         self.value[i * BUCKETS..][..BUCKETS].copy_from_slice(buckets.target(sample.score));
-        self.result[i * RESULTS..][..RESULTS].copy_from_slice(&result(sample.score));
+        self.result[i * RESULTS + (2.0 * sample.score).round() as usize] = 1.0;
         self.unmarked[i] = 1.0;
         self.intrinsic[i * INTRINSIC..][..INTRINSIC].copy_from_slice(&sample.intrinsic);
     }
@@ -180,11 +180,6 @@ impl Batch {
             target[usize::from(*class)] = 1.0 / seen.len() as f32;
         }
     }
-}
-
-/// Probabilities of a loss, a draw and a win: a draw is one for sure, another score is won or lost.
-fn result(score: f32) -> [f32; RESULTS] {
-    if score == 0.5 { [0.0, 1.0, 0.0] } else { [1.0 - score, 0.0, score] }
 }
 
 /// The class of a state among the network's ends: ongoing, lost for its mover, drawn.

@@ -4,7 +4,7 @@ use super::exam::{Question, Solved, mark, without_search};
 use super::gradient::Gradient;
 use super::learn::{Limit, Settings, learn};
 use super::measure::mark_search;
-use super::record::{Record, Turn, read_games, samples};
+use super::record::{Record, Turn, read_games};
 use super::sample::{Batch, Sample, Use};
 use super::twin::Twin;
 use games::connect4::ConnectFour;
@@ -330,30 +330,4 @@ fn games_are_checked_move_by_move() {
     let labels = "line 1: labels of 2 moves, expected 4";
     assert_eq!(fault(&|record| record.turns[0].visits = vec![1, 2]), labels);
     assert_eq!(fault(&|record| record.turns[0].values = vec![1, 2]), labels);
-}
-
-#[test]
-fn a_result_is_that_of_the_positions_behind_the_last_move_that_was_clearly_worse() {
-    // The first player fills a column of two cells: top and bottom are joined, the third move wins.
-    let game = Hex::new(2).unwrap();
-    let turn = |action: u16, values: &[i16], proven| Turn {
-        action,
-        visits: Vec::new(),
-        values: values.to_vec(),
-        proven,
-    };
-    let scores = |turns: [Turn; 3]| -> Vec<f32> {
-        let turns = turns.to_vec();
-        let record = Record { game: 0, start: Vec::new(), turns, pairing: None };
-        samples(&game, &record).unwrap().iter().map(|sample| sample.score).collect()
-    };
-    let first = || turn(0, &[700, 690, -1, -1], None);
-    let last = || turn(2, &[900, 100], None);
-    assert_eq!(scores([first(), turn(1, &[300, 320, -1], None), last()]), [1.0, 0.0, 1.0]);
-    // The second player left a better move: before it its search knows more than the result.
-    assert_eq!(scores([first(), turn(1, &[300, 400, -1], None), last()]), [0.6, 0.4, 1.0]);
-    assert_eq!(scores([first(), turn(1, &[-1, 400, -1], None), last()]), [0.6, 0.4, 1.0]);
-    // A proof is certain, and so is what follows from it.
-    let proven = turn(1, &[300, 400, -1], Some(2));
-    assert_eq!(scores([first(), proven, last()]), [0.0, 1.0, 1.0]);
 }
