@@ -87,6 +87,9 @@ impl Analyse {
             collection.add_file(file)?;
         }
         if collection.games.is_empty() {
+            for Unread { number, why, .. } in &collection.unreadable {
+                write_stderr(format_args!("game {number} cannot be read: {why}"));
+            }
             return Err("there is no game to analyse".into());
         }
         collection.keep(self.shard.unwrap_or_default());
@@ -124,7 +127,7 @@ impl Analyse {
         let (analysed, copied) = (counted(games.len(), "game"), unreadable.len());
         let cut = if cut > 0 { format!(", {cut} of them not read whole") } else { String::new() };
         let copied =
-            if copied > 0 { format!("; {copied} copied as they are") } else { String::new() };
+            if copied > 0 { format!("; {copied} copied unchanged") } else { String::new() };
         sink.say(format_args!("{analysed} in {}{cut}{copied}", out.display()));
         if let Some(path) = &self.html {
             let reviews: Vec<Review<'_>> =

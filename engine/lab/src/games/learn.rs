@@ -76,6 +76,7 @@ impl Settings {
                 short: 40,
                 long_share: 0.25,
                 noise: 0.25,
+                exploration: 2.5,
                 alpha: 10.0 / game.grid().moves.len() as f32,
                 drawn_plies: 16,
                 random_share: 0.5,

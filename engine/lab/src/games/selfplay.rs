@@ -34,6 +34,9 @@ pub struct Play {
     pub long_share: f64,
     /// Share of Dirichlet noise in the priors of a long search (004: 0.25).
     pub noise: f32,
+    /// Exploration constant. More than in play: with as little the games of a run narrowed to few lines, and values outside of them
+    /// were wrong.
+    pub exploration: f32,
     /// Concentration of the noise per move; 10 divided by the usual number of moves (004).
     pub alpha: f32,
     /// Plies of a game, or from a given position, whose moves are drawn in proportion to visits; the most visited move later.
@@ -172,6 +175,7 @@ impl<'a, G: Game + Clone> Player<'a, G> {
             noise_epsilon: if long { self.play.noise } else { 0.0 },
             noise_alpha: self.play.alpha,
             noise_seed: seed,
+            c_puct: self.play.exploration,
             ..network_params(seed)
         });
         let control = UntilProven::new(self.stop);
