@@ -100,6 +100,14 @@ impl Proof {
     }
 }
 
+/// Playouts of `player` when those of all `players` come to `nodes`: an even share, and to player 0 the remainder.
+#[must_use]
+pub fn share(nodes: u64, players: usize, player: usize) -> u64 {
+    let count = players.max(1) as u64;
+    let remainder = if player == 0 { nodes % count } else { 0 };
+    nodes / count + remainder
+}
+
 /// The player that moves, by its place among `opinions`; of equals the first. A proven win precedes every rule, the
 /// shortest foremost; a proven loss follows, the longest foremost. None if no player has searched.
 #[must_use]

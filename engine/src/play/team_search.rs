@@ -8,7 +8,7 @@ use super::session::SearchSession;
 use super::stopper::{SearchView, Stopper};
 use crate::chess::action::Action;
 use crate::chess::game::Game;
-use crate::team::{Opinion, TeamRule, choose};
+use crate::team::{Opinion, TeamRule, choose, share};
 use crate::world::AnyWorld;
 use mcts::{Control, Outcome, Race, Snapshot, View};
 use nn::EvalError;
@@ -64,7 +64,7 @@ impl Job {
             }
             seats.push(Seat { root, plan });
         }
-        share(&mut seats);
+        divide(&mut seats);
         seats
     }
 
@@ -99,12 +99,11 @@ impl Job {
 }
 
 /// Divides player 0's playouts evenly among all; the remainder stays with player 0.
-fn share(seats: &mut [Seat<'_>]) {
-    let count = seats.len() as u64;
+fn divide(seats: &mut [Seat<'_>]) {
+    let players = seats.len();
     let Some(total) = seats.first().and_then(|first| first.plan.playouts) else { return };
     for (at, seat) in seats.iter_mut().enumerate() {
-        let remainder = if at == 0 { total % count } else { 0 };
-        seat.plan.playouts = Some(total / count + remainder);
+        seat.plan.playouts = Some(share(total, players, at));
     }
 }
 

@@ -148,8 +148,8 @@ struct Run<'a, G: Solved> {
     journal: JournalFile,
     rows: Vec<Row>,
     exam: Option<Vec<Question>>,
-    /// Moves to the positions in which games begin.
-    starts: Vec<Vec<u16>>,
+    /// Positions in which half of the games begin.
+    starts: Vec<Question>,
 }
 
 impl<'a, G: Solved> Run<'a, G> {
@@ -199,7 +199,7 @@ impl<'a, G: Solved> Run<'a, G> {
             journal,
             rows,
             exam,
-            starts: starts.into_iter().map(|question| question.moves).collect(),
+            starts,
         };
         for generation in 0..run.trainer.generation {
             let path = run.games_file(generation);

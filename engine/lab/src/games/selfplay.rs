@@ -2,6 +2,7 @@
 //! Go", 2019, section 3.1): few searches are long, noisy and teach the policy; most are short and only play the game on.
 
 use super::cached::Cached;
+use super::exam::Question;
 use super::record::{Record, Turn};
 use super::team::table::Table;
 use super::team::world::{Placed, PlayerWorld};
@@ -54,8 +55,8 @@ pub struct Cast<'a> {
     pub networks: &'a [Cached<BoardNet>],
     /// Opponents and rewards, of a team.
     pub table: Option<&'a Table>,
-    /// Moves to positions in which half of the games begin (paper 003, table 1); none: all begin with the first move.
-    pub starts: &'a [Vec<u16>],
+    /// Positions in which half of the games begin (paper 003, table 1); none: all begin with the first move.
+    pub starts: &'a [Question],
 }
 
 /// Plays games of one generation, one after the other.
@@ -86,11 +87,11 @@ impl<'a, G: Game + Clone> Player<'a, G> {
         let mut random = Rng::new(self.seed ^ split_mix(number as u64));
         let pairing = self.cast.table.map(|table| table.pair(&mut random));
         let given = (!self.cast.starts.is_empty() && random.chance(0.5))
-            .then(|| self.cast.starts[random.below(self.cast.starts.len())].clone());
+            .then(|| &self.cast.starts[random.below(self.cast.starts.len())]);
         // Moves are drawn from the beginning of the game, or from the position that was given.
-        let before = given.as_ref().map_or(0, Vec::len);
+        let before = given.map_or(0, |question| question.moves.len());
         let (mut state, start) = match given {
-            Some(moves) => (self.after(&moves), moves),
+            Some(question) => (question.position(&self.game), question.moves.clone()),
             None => self.opening(&mut random),
         };
         let mut record = Record { game: number, start, turns: Vec::new(), pairing };
@@ -124,13 +125,6 @@ impl<'a, G: Game + Clone> Player<'a, G> {
         let judge = self.cast.networks.get(player)?;
         let shaping = self.cast.table.and_then(|table| table.shaping(player));
         Some(PlayerWorld { rules: GameWorld { game: self.game.clone(), judge }, shaping })
-    }
-
-    /// The position after moves from the first one.
-    fn after(&self, moves: &[u16]) -> G::State {
-        let mut state = self.game.start();
-        moves.iter().for_each(|action| self.game.play(&mut state, *action));
-        state
     }
 
     /// The first position to search, and the random moves before it.

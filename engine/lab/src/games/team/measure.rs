@@ -11,7 +11,7 @@ use crate::measure::team::tally::{Tally, Tried, View};
 use crate::measure::team::task::Verdict;
 use crate::measure::team::with_choices;
 use crate::selfplay::search::UntilProven;
-use engine::team::{Opinion, TeamRule, choose};
+use engine::team::{Opinion, TeamRule, choose, share};
 use games::game::Game;
 use games::net::BoardNet;
 use games::player::network_params;
@@ -44,11 +44,8 @@ pub struct Team<'a> {
 }
 
 impl Team<'_> {
-    /// Playouts of a player when all of them come to those of the first one alone.
     fn share(&self, player: usize) -> u64 {
-        let count = self.members.len().max(1) as u64;
-        let remainder = if player == 0 { self.nodes % count } else { 0 };
-        self.nodes / count + remainder
+        share(self.nodes, self.members.len(), player)
     }
 
     /// A player's search of a position.

@@ -8,6 +8,7 @@ use engine::chess::game::Game;
 use engine::options::settings::{Backend, Settings};
 use engine::play::analyst::{Analyst, Effort};
 use engine::play::params::reseed;
+use engine::team::share;
 use mcts::Snapshot;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -104,13 +105,6 @@ impl Lineup {
         })
     }
 
-    /// Playouts of `player` when all together have those of player 0 alone: as the engine's team divides them.
-    fn share(&self, player: usize) -> u64 {
-        let count = self.players.len() as u64;
-        let remainder = if player == 0 { self.nodes % count } else { 0 };
-        self.nodes / count + remainder
-    }
-
     /// What every player finds with its share of the playouts, and with all of them. Nothing is kept from before.
     ///
     /// # Errors
@@ -118,7 +112,7 @@ impl Lineup {
     pub fn look(&mut self, game: &Game) -> Result<Vec<Look>, MeasureError> {
         let mut looks = [Vec::new(), Vec::new()];
         for at in 0..self.players.len() {
-            let share = self.share(at);
+            let share = share(self.nodes, self.players.len(), at);
             let player = &mut self.players[at];
             if let Some(noise) = player.noise {
                 let mut settings = player.settings.clone();
