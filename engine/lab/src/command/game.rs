@@ -5,8 +5,9 @@ use super::game_team::GameTeam;
 use crate::games::LearnError;
 use crate::games::exam::Solved;
 use crate::games::league::league;
-use crate::games::learn::{Limit, Settings, learn};
+use crate::games::learn::{Limit, learn};
 use crate::games::measure::{Measurement, measure};
+use crate::games::settings::Settings;
 use crate::games::team::matchmaker::Matchmaker;
 use crate::games::team::table::TeamSettings;
 use clap::{Args, Subcommand};
@@ -88,6 +89,9 @@ struct Learn {
     /// Half of the games begin in positions of this file of solved ones, whose results are not used
     #[arg(long, value_name = "FILE")]
     starts: Option<PathBuf>,
+    /// Learn from games of the solver, with exact labels, in place of its own (paper 000)
+    #[arg(long, conflicts_with_all = ["starts", "players"])]
+    taught: bool,
     /// Players in one network (paper 003); those after the first are also paid for differing
     #[arg(long, default_value_t = 1, value_name = "K", value_parser = clap::value_parser!(u8).range(1..=16))]
     players: u8,
@@ -178,6 +182,7 @@ impl Learn {
         settings.play.games = self.games.max(1);
         settings.init = self.init.clone();
         settings.starts = self.starts.clone();
+        settings.taught = self.taught;
         settings.team = (self.players > 1).then(|| TeamSettings {
             players: usize::from(self.players),
             extrinsic: self.lambda,

@@ -26,6 +26,8 @@ pub enum LearnError {
     Unfit(PathBuf, UnfitNetwork),
     /// A search found no move: the network's answers are not finite.
     NoMove(PathBuf),
+    /// No solver knows this game on a board of this size.
+    NoSolver(&'static str, String),
     /// The folder belongs to a run with other settings.
     Settings {
         /// The file of the settings.
@@ -63,6 +65,9 @@ impl fmt::Display for LearnError {
                 "{}: the network's answers are not finite; delete state.safetensors to begin anew",
                 path.display()
             ),
+            LearnError::NoSolver(game, size) => {
+                write!(f, "no solver knows {game} on {size}, expected a smaller board")
+            }
             LearnError::Unfit(path, why) => write!(f, "{}: {why}", path.display()),
             LearnError::Settings { path, what } => write!(
                 f,

@@ -1,4 +1,4 @@
-//! Exact results: our solvers, and for Connect Four on 7 × 6 cells an opening book of all positions of up to 8 discs.
+//! Exact results: our solvers, for Connect Four on 7 × 6 cells an opening book of all positions of up to 8 discs, and Hex's published ones.
 
 use connect_four_ai::Position;
 use games::connect4::{ConnectFour, Discs};
@@ -80,6 +80,17 @@ impl Exact<Discs> for BookSolver {
         }
         Some(verdicts)
     }
+}
+
+/// First moves of Black that win on 7 × 7 cells, row by row from the top; the others lose (R. Hayward et al., "Solving 7×7 Hex with
+/// domination, fill-in, and virtual connections", 2005).
+const HEX_7: [&[u8; 7]; 7] =
+    [b"......#", b"..#.###", b".#####.", b"#######", b".#####.", b"###.#..", b"#......"];
+
+/// The published values of Hex's first moves, where the solver is too slow: 1 for won, -1 for lost.
+pub fn published_hex(size: usize) -> Option<Vec<(u16, i32)>> {
+    let value = |(action, &cell): (u16, &u8)| (action, if cell == b'#' { 1 } else { -1 });
+    (size == HEX_7.len()).then(|| (0u16..).zip(HEX_7.into_iter().flatten()).map(value).collect())
 }
 
 #[cfg(test)]

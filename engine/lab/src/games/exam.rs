@@ -1,7 +1,7 @@
 //! Positions whose exact result the solver knows, and the share of them in which a player keeps the value.
 
 use super::error::LearnError;
-use super::exact::{BookSolver, Exact};
+use super::exact::{BookSolver, Exact, published_hex};
 use engine::errors::FileError;
 use engine::files::{read_whole_text, write_whole};
 use games::connect4::{ConnectFour, Discs};
@@ -20,9 +20,9 @@ use train::metrics::wilson;
 /// Memory of the solver's table.
 const TABLE_BYTES: usize = 256 << 20;
 /// Largest part of a position's search: a few seconds. Positions that take longer are left out.
-const SOLVER_NODES: u64 = 20_000_000;
+pub(super) const SOLVER_NODES: u64 = 20_000_000;
 /// Share of random moves in the games of [`Kind::Played`] (paper 000, appendix B).
-const RANDOM_SHARE: f64 = 0.4;
+pub(super) const RANDOM_SHARE: f64 = 0.4;
 
 /// A game that a solver knows.
 pub trait Solved: Game + Clone {
@@ -30,6 +30,19 @@ pub trait Solved: Game + Clone {
     fn solver(&self) -> Option<Box<dyn Exact<Self::State>>>;
     /// The ply from which on a position takes a few seconds at most.
     fn first_solved_ply(&self) -> usize;
+    /// Published values of the first moves, as [`Solved::first_moves`] has them.
+    fn published(&self) -> Option<Vec<(u16, i32)>> {
+        None
+    }
+    /// The exact value of each first move for its player: 1 won, 0 drawn, -1 lost. None if it is not published and the solver is
+    /// too slow.
+    fn first_moves(&self) -> Option<Vec<(u16, i32)>> {
+        if let Some(published) = self.published() {
+            return Some(published);
+        }
+        let mut solver = self.solver().filter(|_| self.first_solved_ply() == 0)?;
+        solver.verdicts(&self.start(), SOLVER_NODES)
+    }
 }
 
 impl Solved for ConnectFour {
@@ -59,6 +72,10 @@ impl Solved for Hex {
 
     fn first_solved_ply(&self) -> usize {
         [0, 0, 0, 0, 0, 2, 8, 20].get(self.size()).copied().unwrap_or(32)
+    }
+
+    fn published(&self) -> Option<Vec<(u16, i32)>> {
+        published_hex(Hex::size(self))
     }
 }
 

@@ -9,8 +9,10 @@ use super::progress::{self, Row};
 use super::record::{Record, read_games, samples};
 use super::sample::Sample;
 use super::selfplay::{Cast, Play, Player};
+use super::settings::{CONFIG, Settings, check_settings};
+use super::teacher::Teacher;
 use super::team::labels::labelled;
-use super::team::table::{PLAYERS, STANDINGS, Table, TeamSettings};
+use super::team::table::{PLAYERS, STANDINGS, Table};
 use super::trainer::{Trainer, Training};
 use engine::errors::FileError;
 use engine::files::{JournalFile, check_folder, read_whole_text, write_whole};
@@ -20,86 +22,15 @@ use games::net::{BoardNet, NetworkFile, UnfitNetwork};
 use nn::files::{MAX_TEXT, read_unpacked};
 use nn::rng::split_mix;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
-use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// The file of the settings, by which a folder is recognised.
-pub const CONFIG: &str = "config.json";
 /// Generations whose games say how the players of a team differ.
 const STANDING_GENERATIONS: usize = 4;
 /// Score from which the next matches are played against the newer network.
 const NEW_REFERENCE: f64 = 0.75;
-
-/// Settings of a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Settings {
-    /// Name of the game, and of the board's size.
-    pub game: String,
-    /// As above.
-    pub size: String,
-    /// Seed of everything.
-    pub seed: u64,
-    /// Self-play.
-    pub play: Play,
-    /// Training.
-    pub training: Training,
-    /// Solved positions for the curve.
-    pub exam: usize,
-    /// Games of a generation's match against an earlier network.
-    pub contest: usize,
-    /// The network to begin with; random weights without it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub init: Option<PathBuf>,
-    /// Solved positions in which half of the games begin; their results are not used.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub starts: Option<PathBuf>,
-    /// Several players in one network, which learn to differ.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub team: Option<TeamSettings>,
-}
-
-impl Settings {
-    /// The settings for a board.
-    #[must_use]
-    pub fn new<G: Solved>(game: &G, seed: u64) -> Settings {
-        Settings {
-            game: game.name().to_owned(),
-            size: game.size(),
-            seed,
-            play: Play {
-                games: 500,
-                long: 200,
-                short: 40,
-                long_share: 0.25,
-                noise: 0.25,
-                exploration: 2.5,
-                alpha: 10.0 / game.grid().moves.len() as f32,
-                drawn_plies: 16,
-                random_share: 0.5,
-                random_plies: 8,
-            },
-            training: Training {
-                channels: 32,
-                blocks: 6,
-                batch: 256,
-                uses: 4.0,
-                rate: 2e-3,
-                warmup: 200,
-                average: 0.995,
-                window: [20_000, 500_000],
-            },
-            exam: 200,
-            contest: 20,
-            init: None,
-            starts: None,
-            team: None,
-        }
-    }
-}
 
 /// When a run ends.
 #[derive(Clone, Copy, Debug)]
@@ -160,6 +91,9 @@ impl<'a, G: Solved> Run<'a, G> {
         threads: usize,
         stop: &'a AtomicBool,
     ) -> Result<Run<'a, G>, LearnError> {
+        if settings.taught && game.solver().is_none() {
+            return Err(LearnError::NoSolver(game.name(), game.size()));
+        }
         std::fs::create_dir_all(folder).map_err(FileError::of(folder))?;
         let names = ["state.safetensors", "network.safetensors", "progress.jsonl", "progress.csv"];
         let names = [&names[..], &[STANDINGS, PLAYERS]].concat();
@@ -333,10 +267,15 @@ impl<'a, G: Solved> Run<'a, G> {
         let (next, written) = (AtomicUsize::new(0), Mutex::new((journal, Ok(()))));
         let play = || {
             let mut player = Player::new(self.game, cast, &self.settings.play, seed, self.stop);
+            let mut teacher = self.teacher(seed);
             let mut played = Vec::new();
             // Relaxed: a number that each thread gets once.
             while let Some(number) = missing.get(next.fetch_add(1, Ordering::Relaxed)) {
-                let Some(record) = player.game(*number) else { break };
+                let record = match &mut teacher {
+                    Some(teacher) => teacher.game(*number),
+                    None => player.game(*number),
+                };
+                let Some(record) = record else { break };
                 let mut written = written.lock().unwrap_or_else(PoisonError::into_inner);
                 let (journal, failed) = &mut *written;
                 if let Err(why) = journal.append(&record) {
@@ -369,6 +308,11 @@ impl<'a, G: Solved> Run<'a, G> {
         write_whole(path, packed).map_err(FileError::of(path))?;
         journal.delete()?;
         Ok(true)
+    }
+
+    /// Who plays a generation, if not the network.
+    fn teacher(&self, seed: u64) -> Option<Teacher<'a, G>> {
+        if self.settings.taught { Teacher::new(self.game, seed, self.stop) } else { None }
     }
 
     /// Trains on the window, so that each of the `new` positions is used as often as the settings say. None if stopped.
@@ -460,26 +404,4 @@ fn first_network<G: Game>(game: &G, settings: &Settings) -> Result<NetworkFile, 
         Some(team) => network.with_players(team.players, *seed),
         None => network,
     })
-}
-
-/// Writes the settings of a new folder, or compares them with those of a begun one.
-fn check_settings(settings: &Settings, path: &Path) -> Result<(), LearnError> {
-    if !path.exists() {
-        let text = serde_json::to_string_pretty(settings).unwrap_or_default();
-        return Ok(write_whole(path, text + "\n").map_err(FileError::of(path))?);
-    }
-    let other = |what: String| LearnError::Settings { path: path.to_owned(), what };
-    let found: Settings = serde_json::from_str(&read_whole_text(path)?)
-        .map_err(|why| other(format!("no settings of a run ({why})")))?;
-    if found == *settings {
-        return Ok(());
-    }
-    let of = |settings: &Settings| {
-        let text = serde_json::to_string_pretty(settings).unwrap_or_default();
-        text.lines().map(|line| line.trim().trim_end_matches(',').to_owned()).collect::<Vec<_>>()
-    };
-    let (found, expected) = (of(&found), of(settings));
-    let differs = found.iter().zip(&expected).find(|(found, expected)| found != expected);
-    let (found, expected) = differs.map_or(("", ""), |(found, expected)| (&**found, &**expected));
-    Err(other(format!("the run has {found}, not {expected}")))
 }

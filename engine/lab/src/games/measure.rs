@@ -4,6 +4,7 @@ use super::error::LearnError;
 use super::exact::Exact;
 use super::exam::{Kind, Marks, Question, Solved, mark, questions, share, without_search};
 use super::learned::{Tracked, imagining, track};
+use super::openings;
 use engine::progress::progress;
 use games::game::Game;
 use games::net::BoardNet;
@@ -19,6 +20,8 @@ use train::metrics::wilson;
 const OPENING_PLIES: usize = 4;
 /// Questions that one search tree answers.
 const PART: usize = 25;
+/// Playouts of the search behind a first move.
+const FIRST_MOVE_PLAYOUTS: u64 = 800;
 /// Largest part of a move's search of the perfect player.
 const SOLVER_NODES: u64 = 100_000_000;
 
@@ -136,6 +139,10 @@ pub fn measure<G: Solved>(
             share(ongoing[1], ongoing[0]),
             share(ends[1], ends[0])
         ));
+    }
+    if let Some(moves) = openings::first_moves(game, network, FIRST_MOVE_PLAYOUTS) {
+        let values = openings::describe(&moves);
+        say(format!("values of the first moves, {FIRST_MOVE_PLAYOUTS} playouts: {values}"));
     }
     if let Some(mut solver) = game.solver().filter(|_| what.games > 0) {
         let mut network = searcher(game, network, 400);

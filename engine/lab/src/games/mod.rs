@@ -9,10 +9,13 @@
 //! | `selfplay` | games of the network against itself |
 //! | `trainer` | optimiser, averaged weights, the state file |
 //! | `exact`, `exam` | exact results; positions that have them |
+//! | `teacher` | games of the solver, with exact labels |
+//! | `settings` | the settings of a run |
 //! | `learn` | generations: self-play, training, measurement |
 //! | `progress` | the curve of a run |
 //! | `team` | several players in one network that learn to differ (paper 003) |
 //! | `learned` | the network as the rules of the search |
+//! | `openings` | the values of all first moves, exact and by a search |
 //! | `measure` | a network against exact results; games of two players |
 //! | `league` | paper 000's columns: one network with and without search, and plain tree search |
 
@@ -26,10 +29,13 @@ pub mod learn;
 mod learned;
 mod losses;
 pub mod measure;
+mod openings;
 mod progress;
 mod record;
 mod sample;
 mod selfplay;
+pub mod settings;
+mod teacher;
 pub mod team;
 #[cfg(test)]
 mod tests;

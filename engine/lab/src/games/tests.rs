@@ -2,10 +2,11 @@
 
 use super::exam::{Question, Solved, mark, without_search};
 use super::gradient::Gradient;
-use super::learn::{Limit, Settings, learn};
+use super::learn::{Limit, learn};
 use super::measure::mark_search;
 use super::record::{Record, Turn, read_games};
 use super::sample::{Batch, Sample, Use};
+use super::settings::Settings;
 use super::twin::Twin;
 use games::connect4::ConnectFour;
 use games::game::Game;

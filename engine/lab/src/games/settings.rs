@@ -1,0 +1,111 @@
+//! The settings of a run, and their file in its folder, by which the folder is recognised.
+
+use super::error::LearnError;
+use super::selfplay::Play;
+use super::team::table::TeamSettings;
+use super::trainer::Training;
+use engine::errors::FileError;
+use engine::files::{read_whole_text, write_whole};
+use games::game::Game;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// Its name.
+pub const CONFIG: &str = "config.json";
+
+/// Settings of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// Name of the game, and of the board's size.
+    pub game: String,
+    /// As above.
+    pub size: String,
+    /// Seed of everything.
+    pub seed: u64,
+    /// Self-play.
+    pub play: Play,
+    /// Training.
+    pub training: Training,
+    /// Solved positions for the curve.
+    pub exam: usize,
+    /// Games of a generation's match against an earlier network.
+    pub contest: usize,
+    /// The network to begin with; random weights without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub init: Option<PathBuf>,
+    /// Solved positions in which half of the games begin; their results are not used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub starts: Option<PathBuf>,
+    /// Several players in one network, which learn to differ.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub team: Option<TeamSettings>,
+    /// The games are the solver's, with exact labels, not the network's own.
+    #[serde(default)]
+    pub taught: bool,
+}
+
+impl Settings {
+    /// The settings for a board.
+    #[must_use]
+    pub fn new<G: Game>(game: &G, seed: u64) -> Settings {
+        Settings {
+            game: game.name().to_owned(),
+            size: game.size(),
+            seed,
+            play: Play {
+                games: 500,
+                long: 200,
+                short: 40,
+                long_share: 0.25,
+                noise: 0.25,
+                exploration: 2.5,
+                alpha: 10.0 / game.grid().moves.len() as f32,
+                drawn_plies: 16,
+                random_share: 0.5,
+                random_plies: 8,
+            },
+            training: Training {
+                channels: 32,
+                blocks: 6,
+                batch: 256,
+                uses: 4.0,
+                rate: 2e-3,
+                warmup: 200,
+                average: 0.995,
+                window: [20_000, 500_000],
+            },
+            exam: 200,
+            contest: 20,
+            init: None,
+            starts: None,
+            team: None,
+            taught: false,
+        }
+    }
+}
+
+/// Writes the settings of a new folder, or compares them with those of a begun one.
+///
+/// # Errors
+/// The file cannot be read or written, is none of a run, or differs.
+pub fn check_settings(settings: &Settings, path: &Path) -> Result<(), LearnError> {
+    if !path.exists() {
+        let text = serde_json::to_string_pretty(settings).unwrap_or_default();
+        return Ok(write_whole(path, text + "\n").map_err(FileError::of(path))?);
+    }
+    let other = |what: String| LearnError::Settings { path: path.to_owned(), what };
+    let found: Settings = serde_json::from_str(&read_whole_text(path)?)
+        .map_err(|why| other(format!("no settings of a run ({why})")))?;
+    if found == *settings {
+        return Ok(());
+    }
+    let of = |settings: &Settings| {
+        let text = serde_json::to_string_pretty(settings).unwrap_or_default();
+        text.lines().map(|line| line.trim().trim_end_matches(',').to_owned()).collect::<Vec<_>>()
+    };
+    let (found, expected) = (of(&found), of(settings));
+    let differs = found.iter().zip(&expected).find(|(found, expected)| found != expected);
+    let (found, expected) = differs.map_or(("", ""), |(found, expected)| (&**found, &**expected));
+    Err(other(format!("the run has {found}, not {expected}")))
+}
