@@ -42,7 +42,12 @@ pub const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A setup whose only network is `evaluator`.
 pub fn setup(evaluator: impl Evaluator + 'static) -> Setup {
-    let network = Network { evaluator: Arc::new(evaluator), name: "fake".to_owned(), on_gpu: true };
+    let network = Network {
+        evaluator: Arc::new(evaluator),
+        name: "fake".to_owned(),
+        on_gpu: true,
+        players: 1,
+    };
     Setup { networks: Arc::new(Only(network)), ..Setup::default() }
 }
 

@@ -77,7 +77,7 @@ fn without_a_gpu_the_cpu_plays_and_one_line_says_why() {
         (
             || {
                 let evaluator = Arc::new(Failing::after(1, Breakdown::Error));
-                Ok(Network { evaluator, name: "on a GPU".to_owned(), on_gpu: true })
+                Ok(Network { evaluator, name: "on a GPU".to_owned(), on_gpu: true, players: 1 })
             },
             "the network does not run on the GPU (the device failed: the fake device failed as it was told to); using the CPU",
         ),
@@ -102,7 +102,7 @@ fn without_a_gpu_the_cpu_plays_and_one_line_says_why() {
 fn a_gpu_that_fails_in_mid_game_is_given_up_for_the_cpu() {
     let gpu = || {
         let evaluator = Arc::new(Failing::after(30, Breakdown::Error));
-        Ok(Network { evaluator, name: "on a GPU".to_owned(), on_gpu: true })
+        Ok(Network { evaluator, name: "on a GPU".to_owned(), on_gpu: true, players: 1 })
     };
     let networks = Arc::new(WithoutGpu(gpu));
     let mut session = Session::start(Setup { networks, ..Setup::default() });
@@ -130,7 +130,7 @@ fn a_gpu_that_fails_in_mid_game_is_given_up_for_the_cpu() {
 fn a_cpu_that_fails_is_not_called_a_gpu() {
     let networks = Arc::new(WithoutGpu(|| {
         let evaluator = Arc::new(Failing::after(30, Breakdown::Error));
-        Ok(Network { evaluator, name: "on the CPU".to_owned(), on_gpu: false })
+        Ok(Network { evaluator, name: "on the CPU".to_owned(), on_gpu: false, players: 1 })
     }));
     let mut session = Session::start(Setup { networks, ..Setup::default() });
     session.send("setoption name MinibatchSize value 1");
@@ -158,7 +158,7 @@ impl Networks for Noting {
     fn open(&self, file: Option<&Path>, _: Backend) -> Result<Network, NetworkError> {
         let name = file.map_or_else(String::new, |file| file.display().to_string());
         let evaluator = Arc::new(Named(name.clone(), self.clone()));
-        Ok(Network { evaluator, name, on_gpu: false })
+        Ok(Network { evaluator, name, on_gpu: false, players: 1 })
     }
 }
 

@@ -254,7 +254,7 @@ mod tests {
     #[test]
     fn a_position_that_fails_is_an_error_that_names_it() {
         let evaluator = Arc::new(Failing::after(3, Breakdown::Error));
-        let network = Network { evaluator, name: String::new(), on_gpu: false };
+        let network = Network { evaluator, name: String::new(), on_gpu: false, players: 1 };
         let bench = Bench { nodes: 50, ..Bench::default() };
         let mut lines = Vec::new();
         let end = run_with(&bench, network, &mut |line| lines.push(line));

@@ -62,6 +62,26 @@ impl Network {
         left
     }
 
+    /// A player's network alone: its vector is added to every token of every position. None if there is no such player. Player 0 is
+    /// this network itself.
+    #[must_use]
+    pub fn of_player(&self, player: usize) -> Option<Network> {
+        let config = NetConfig { players: 1, ..self.layout.config.clone() };
+        if player >= self.layout.config.players {
+            return None;
+        }
+        let layout = Layout::new(&config);
+        let mut values = self.values[..layout.len].to_vec();
+        if let Some(players) = &self.layout.players {
+            let own = &self.values[players.start + player * config.width..][..config.width];
+            for token in values[layout.position.clone()].chunks_exact_mut(config.width) {
+                token.iter_mut().zip(own).for_each(|(value, own)| *value += own);
+            }
+        }
+        let hash = if player == 0 { self.hash.clone() } else { format!("{}#{player}", self.hash) };
+        Some(Network { layout, values, hash })
+    }
+
     /// Packed weights for the CPU's forward pass.
     #[must_use]
     pub fn weights(&self, arithmetic: Arithmetic) -> Weights {
@@ -251,6 +271,30 @@ mod tests {
             let left = Network::new(&odd, 7).adopt(&grown);
             assert!(left.iter().any(|name| name == "block0.qkv.weight"), "{left:?}");
         }
+    }
+
+    #[test]
+    fn players_share_all_but_a_vector_and_the_first_is_the_network_itself() {
+        let alone = small();
+        let config = NetConfig { players: 3, ..alone.layout.config.clone() };
+        let mut team = Network::new(&config, 9);
+        assert_eq!(team.adopt(&alone), ["embed.players"]);
+        let players = team.layout.players.clone().unwrap();
+        assert_eq!(players.end, team.layout.len);
+        let of = |team: &Network, player| answer(&team.of_player(player).unwrap());
+        assert_eq!([0, 1, 2].map(|player| of(&team, player) == answer(&alone)), [true; 3]);
+        team.values[players.start + 8..][..8].fill(0.5);
+        let team = Network::from_bytes(&team.to_bytes(Precision::Full).unwrap()).unwrap();
+        assert_eq!(
+            [0, 1, 2].map(|player| of(&team, player) == answer(&alone)),
+            [true, false, true]
+        );
+        assert_eq!(answer(&team), answer(&alone), "the network itself is player 0");
+        assert_eq!(team.of_player(1).unwrap().hash, format!("{}#1", team.hash));
+        assert!(team.of_player(3).is_none());
+        let single = alone.of_player(0).unwrap();
+        assert_eq!((single.values, single.hash), (alone.values.clone(), alone.hash.clone()));
+        assert!(alone.of_player(1).is_none());
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub struct LabNetworks {
 impl Networks for LabNetworks {
     fn open(&self, file: Option<&Path>, backend: Backend) -> Result<Network, NetworkError> {
         match file.map_or(Ok(None), regressor)? {
-            Some((evaluator, name)) => Ok(Network { evaluator, name, on_gpu: false }),
+            Some((evaluator, name)) => Ok(Network { evaluator, name, on_gpu: false, players: 1 }),
             None => self.installed.open(file, backend),
         }
     }

@@ -232,9 +232,12 @@ impl Settings {
         if self.search == Search::Mcts { self.team.max(1) } else { 1 }
     }
 
-    /// The network files of the players after the first. Players beyond the list have the first player's.
-    pub fn other_players(&self) -> impl Iterator<Item = &str> {
+    /// The network files of the players after the first: those that are named, the further ones of the `own` players in the first one's
+    /// file, and that file again.
+    pub fn other_players(&self, own: usize) -> impl Iterator<Item = String> {
         let named = self.team_files.split(';').map(str::trim).filter(|file| !file.is_empty());
-        named.chain(std::iter::repeat(self.weights_file.as_str())).take(self.players() - 1)
+        let further = (1..own).map(|player| format!("{}#{player}", self.weights_file));
+        let again = std::iter::repeat_with(|| self.weights_file.clone());
+        named.map(str::to_owned).chain(further).chain(again).take(self.players() - 1)
     }
 }

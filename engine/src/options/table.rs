@@ -289,7 +289,7 @@ pub static HIDDEN: &[Entry] = &[
         name: "TeamFiles",
         kind: text!(team_files),
         effect: Effect::None,
-        help: "Network files of the players after the first, divided by `;`. Players beyond the list have the first player's network.",
+        help: "Network files of the players after the first, divided by `;`. Players beyond the list are the further ones of the file in `WeightsFile`, or share its network.",
     },
     Entry {
         name: "TeamNoise",

@@ -154,6 +154,12 @@ impl Analyst {
         &self.network.name
     }
 
+    /// Players in the network's file.
+    #[must_use]
+    pub fn players(&self) -> usize {
+        self.network.players
+    }
+
     /// Searches by other options from now on. Those of the network, its cache and the tables have no effect.
     pub fn set_settings(&mut self, settings: Settings) {
         self.settings = alone(settings);

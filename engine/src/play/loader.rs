@@ -113,8 +113,12 @@ impl NetworkLoader {
 
     /// The networks of the team's players after the first, as [`Self::network`] has them.
     pub fn others(&mut self, settings: &Settings, debug: bool) -> Vec<Ready> {
-        let with = |file: &str| Settings { weights_file: file.to_owned(), ..settings.clone() };
-        settings.other_players().map(with).map(|own| self.network(&own, debug)).collect()
+        if settings.players() == 1 {
+            return Vec::new();
+        }
+        let own = self.network(settings, debug).network.players;
+        let with = |file: String| Settings { weights_file: file, ..settings.clone() };
+        settings.other_players(own).map(with).map(|own| self.network(&own, debug)).collect()
     }
 
     /// The network that `settings` name, on the device that they ask for, or the best there is instead; blocks while it

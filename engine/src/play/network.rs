@@ -38,6 +38,8 @@ pub struct Network {
     pub name: String,
     /// It computes on a GPU, which the CPU can take over from.
     pub on_gpu: bool,
+    /// Players in its file.
+    pub players: usize,
 }
 
 /// Why a network could not be used.
@@ -133,7 +135,8 @@ impl Default for Installed {
 
 impl Networks for Installed {
     fn open(&self, file: Option<&Path>, backend: Backend) -> Result<Network, NetworkError> {
-        let network = load(file)?;
+        let (team, player) = read(file)?;
+        let (network, players) = (of_player(&team, file, player)?, team.layout.config.players);
         let (device, note) = pick(backend);
         let source = match source(file) {
             Source::BuiltIn(_) => "built-in network".to_owned(),
@@ -144,7 +147,7 @@ impl Networks for Installed {
         if !is_cpu(&device) {
             let evaluator = BurnEvaluator::new(&network, &device).map_err(NetworkError::Device)?;
             let name = format!("{name}, GPU");
-            return Ok(Network { evaluator: Arc::new(evaluator), name, on_gpu: true });
+            return Ok(Network { evaluator: Arc::new(evaluator), name, on_gpu: true, players });
         }
         // The CPU replaces the GPU only where the caller knows of it: the caller says so and asks again.
         if let Some(note) = note {
@@ -152,21 +155,50 @@ impl Networks for Installed {
         }
         let evaluator = Arc::new(CpuEvaluator::fastest_with(&network, self.isa));
         let name = format!("{name}, CPU, {}", evaluator.arithmetic());
-        Ok(Network { evaluator, name, on_gpu: false })
+        Ok(Network { evaluator, name, on_gpu: false, players })
     }
 }
 
-/// The parameters in `file`; without one those of the built-in network.
+/// The parameters in `file`; without one those of the built-in network. `FILE#2` is player 2 of a file of several players.
 ///
 /// # Errors
 /// Names the file and what is wrong with it.
 pub fn load(file: Option<&Path>) -> Result<checkpoint::Network, NetworkError> {
-    match source(file) {
+    let (team, player) = read(file)?;
+    of_player(&team, file, player)
+}
+
+fn of_player(
+    team: &checkpoint::Network,
+    file: Option<&Path>,
+    player: usize,
+) -> Result<checkpoint::Network, NetworkError> {
+    team.of_player(player).ok_or_else(|| {
+        let (file, last) =
+            (quote_path(file.unwrap_or(Path::new(""))), team.layout.config.players - 1);
+        NetworkError::Failed(format!("cannot use network {file}: its last player is {last}"))
+    })
+}
+
+/// All players of a file, and which one was asked for.
+fn read(file: Option<&Path>) -> Result<(checkpoint::Network, usize), NetworkError> {
+    let (file, player) = file.map_or((None, 0), player_of);
+    let network = match source(file) {
         Source::File(path) => checkpoint::Network::load(path)
             .map_err(|why| NetworkError::File { path: path.to_owned(), why }),
         Source::BuiltIn(bytes) => {
             checkpoint::Network::from_bytes(bytes).map_err(NetworkError::Bundled)
         }
+    }?;
+    Ok((network, player))
+}
+
+/// The file and the player that a name with `#` at its end means. A file that is called so is itself.
+fn player_of(name: &Path) -> (Option<&Path>, usize) {
+    let split = name.to_str().filter(|_| !name.exists()).and_then(|text| text.rsplit_once('#'));
+    match split.and_then(|(file, player)| Some((file, player.parse().ok()?))) {
+        Some((file, player)) => ((!file.is_empty()).then(|| Path::new(file)), player),
+        None => (Some(name), 0),
     }
 }
 
@@ -201,6 +233,7 @@ pub fn hashed() -> Network {
         evaluator: Arc::new(nn::evaluator::fake::Hashed::default()),
         name: "hashed (no network)".to_owned(),
         on_gpu: false,
+        players: 1,
     }
 }
 
@@ -211,6 +244,7 @@ pub fn uniform() -> Network {
         evaluator: Arc::new(nn::evaluator::fake::Uniform),
         name: "uniform (no network)".to_owned(),
         on_gpu: false,
+        players: 1,
     }
 }
 
@@ -218,7 +252,32 @@ pub fn uniform() -> Network {
 #[cfg(unix)]
 mod tests {
     use super::*;
+    use nn::checkpoint::Precision;
+    use nn::net::NetConfig;
     use std::process::Command;
+
+    #[test]
+    fn a_player_of_a_file_is_named_by_its_number() {
+        let folder = std::env::temp_dir().join(format!("mavka-players-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let file = folder.join("team#file.safetensors");
+        let config = NetConfig { players: 3, ..NetConfig::tiny() };
+        checkpoint::Network::new(&config, 1).save(&file, Precision::Full).unwrap();
+        let open = |name: &Path| Installed::default().open(Some(name), Backend::Cpu);
+        let numbered = |player: &str| folder.join(format!("team#file.safetensors{player}"));
+        let [first, last] = ["", "#2"].map(|player| open(&numbered(player)).unwrap());
+        assert_eq!((first.players, last.players), (3, 3));
+        assert!(last.name.contains("#2)") || last.name.contains("#2,"), "{}", last.name);
+        assert_ne!(first.name, last.name);
+        let why = open(&numbered("#3")).err().unwrap().to_string();
+        assert!(
+            why.contains("team#file.safetensors#3") && why.contains("its last player is 2"),
+            "{why}"
+        );
+        assert!(open(&numbered("#x")).is_err());
+        assert!(load(Some(Path::new("#0"))).is_ok_and(|bundled| bundled.layout.players.is_none()));
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
 
     #[test]
     fn a_pipe_is_no_network_and_is_not_waited_for() {

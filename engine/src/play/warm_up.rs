@@ -170,8 +170,12 @@ mod tests {
     fn timing(times: [u64; 3]) -> EvalTiming {
         let clock = Arc::new(ManualClock::default());
         let device = device(&clock, times);
-        let network =
-            Network { evaluator: Arc::new(device), name: "a device".to_owned(), on_gpu: true };
+        let network = Network {
+            evaluator: Arc::new(device),
+            name: "a device".to_owned(),
+            on_gpu: true,
+            players: 1,
+        };
         warm_up(&network, &*clock).unwrap()
     }
 
@@ -202,6 +206,7 @@ mod tests {
             evaluator,
             name: "it".to_owned(),
             on_gpu: false,
+            players: 1,
         };
         let hashed = warm_up(&network(Arc::new(Hashed::default())), &clock).unwrap();
         assert_eq!(hashed, EvalTiming { single: Duration::from_millis(1), batch: 8 });

@@ -31,6 +31,8 @@ pub const TERMINALS: usize = 3;
 
 /// Promotion classes except "none".
 const PROMOTIONS: usize = 4;
+/// Most players of one network.
+const MAX_PLAYERS: usize = 16;
 /// Most parameters of a network: 1 GiB of floats, the limit of a file.
 pub const MAX_PARAMETERS: usize = 1 << 28;
 
@@ -76,6 +78,9 @@ pub struct NetConfig {
     /// then local to each square.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub transition_marks: bool,
+    /// Players that share all parameters but a vector each (paper 003); [`crate::checkpoint::Network::of_player`].
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub players: usize,
 }
 
 /// Sizes of the position-dependent attention bias ("smolgen" of Monroe and Chalmers 2024, "Mastering Chess with
@@ -110,11 +115,21 @@ impl Default for NetConfig {
             relations: false,
             policy_in_actions: false,
             transition_marks: true,
+            players: 1,
         }
     }
 }
 
+fn one() -> usize {
+    1
+}
+
 /// For `serde`, which passes a reference.
+fn is_one(number: &usize) -> bool {
+    *number == 1
+}
+
+/// As above.
 fn is_zero(number: &usize) -> bool {
     *number == 0
 }
@@ -155,6 +170,7 @@ impl NetConfig {
             ("legality_dim", self.legality_dim, 1024),
             ("value_channels", self.value_channels, 256),
             ("value_hidden", self.value_hidden, 4096),
+            ("players", self.players, MAX_PLAYERS),
         ] {
             in_range(name, value, max)?;
         }
@@ -212,7 +228,9 @@ impl NetConfig {
             + (PROMOTIONS + 1) * action_dim
             + policy
             + linear(action_dim, BUCKETS);
+        let players = if self.players > 1 { self.players * width } else { 0 };
         (EMBEDDING_ROWS + TOKENS) * width
+            + players
             + basis
             + self.layers * block
             + 2 * width
@@ -242,6 +260,7 @@ impl NetConfig {
             relations: false,
             policy_in_actions: false,
             transition_marks: false,
+            players: 1,
         }
     }
 
@@ -296,6 +315,7 @@ mod tests {
             relations: true,
             policy_in_actions: true,
             transition_marks: true,
+            players: MAX_PLAYERS,
         }
     }
 
@@ -318,6 +338,7 @@ mod tests {
             relations: true,
             policy_in_actions: true,
             transition_marks: false,
+            players: 3,
             ..plain.clone()
         };
         for config in [NetConfig::default(), NetConfig::tiny(), plain, all] {

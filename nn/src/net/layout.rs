@@ -152,6 +152,8 @@ pub struct Layout {
     pub action_policy: Option<Range<usize>>,
     /// `[action_dim, 64]`.
     pub action_buckets: Linear,
+    /// `[players, width]`, added to every token; that of player 0 stays zero. The last ones: without them it is the layout of one player.
+    pub players: Option<Range<usize>>,
     /// Length of the flat vector.
     pub len: usize,
 }
@@ -224,6 +226,9 @@ impl Layout {
             c.policy_in_actions.then(|| b.param("action.policy", &[c.action_dim], Init::Zero));
         let action_buckets =
             b.linear("action.buckets", c.action_dim, BUCKETS, fan_in(c.action_dim));
+        // Zero: equal players at first.
+        let players =
+            (c.players > 1).then(|| b.param("embed.players", &[c.players, c.width], Init::Zero));
         Layout {
             config: c.clone(),
             params: b.params,
@@ -244,6 +249,7 @@ impl Layout {
             action_promotion,
             action_policy,
             action_buckets,
+            players,
             len: b.len,
         }
     }

@@ -13,6 +13,7 @@ mod label;
 mod league;
 mod leaves;
 mod play_match;
+mod players;
 mod puzzles;
 mod regress;
 mod selfplay;
@@ -88,6 +89,8 @@ enum Command {
     Puzzles(Box<puzzles::Puzzles>),
     /// Compare a team of players with its first player on puzzles or openings
     Team(Box<team::TeamArgs>),
+    /// Tell how the players of a network differ, and what each is paid for it
+    Players(Box<players::PlayersArgs>),
 }
 
 impl Cli {
@@ -127,6 +130,7 @@ impl Cli {
             Command::Tune(tune) => tune.run(),
             Command::Puzzles(puzzles) => puzzles.run(),
             Command::Team(team) => team.run(),
+            Command::Players(players) => players.run(),
         };
         ended(done)
     }
@@ -160,6 +164,7 @@ mod tests {
             "merge",
             "openings",
             "puzzles",
+            "rewards",
             "samples",
             "successors",
             "teacher",

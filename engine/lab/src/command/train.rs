@@ -12,13 +12,15 @@ use engine::workers::cores;
 use indicatif::{ProgressBar, ProgressStyle};
 use nn::checkpoint::Network;
 use nn::device::{Backend, pick};
-use nn::net::Layout;
+use nn::net::{Layout, NetConfig};
 use nn::precision::Arithmetic;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use train::network::{BurnStep, CpuStep, Loss, Progress, RunConfig, Session, Step, Watcher};
+use train::network::{
+    BurnStep, CpuStep, Loss, Progress, RunConfig, Session, Step, TeamConfig, Watcher,
+};
 
 /// Train a network; run again with the same folder to go on.
 #[derive(Args, Debug)]
@@ -55,6 +57,18 @@ pub struct Train {
     /// A network to learn from beside the labels, of any size; computed on the CPU.
     #[arg(long)]
     teacher: Option<PathBuf>,
+    /// Players of the network, which share all parameters but a vector each (paper 003); needs --rewards and --teacher
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u8).range(1..=16))]
+    players: Option<u8>,
+    /// What the players are paid for, as `mavka-lab players` tells it: their policies are tilted towards it
+    #[arg(long, value_name = "FILE")]
+    rewards: Option<PathBuf>,
+    /// What a unit of reward adds to the logarithm of a move's share in the policy's target [default: 1]
+    #[arg(long, value_name = "X", requires = "rewards")]
+    strength: Option<f32>,
+    /// Win probability by which a move may lie below the best one to be preferred for its reward [default: 0.02]
+    #[arg(long, value_name = "X", requires = "rewards", value_parser = super::args::read_fraction)]
+    slack: Option<f32>,
     /// Time limit in minutes
     #[arg(long, help = "Stop after this many minutes; the next run continues")]
     minutes: Option<f64>,
@@ -81,6 +95,9 @@ pub struct Train {
     plot: Option<PathBuf>,
 }
 
+/// Defaults of a team: [`TeamConfig`].
+const STRENGTH: f32 = 1.0;
+const SLACK: f32 = 0.02;
 /// Marks a folder as a run's: the lock, written first, or the state, in runs before there were locks.
 const MARKERS: [&str; 2] = ["lock", "state.safetensors"];
 /// Other files of a run.
@@ -153,6 +170,11 @@ fn work(args: &Train) -> Result<(), Failure> {
     config.seed = args.seed.unwrap_or(config.seed);
     config.init = args.init.clone().or(config.init);
     config.teacher = args.teacher.clone().or(config.teacher);
+    config.network.players = args.players.map_or(config.network.players, usize::from);
+    if let Some(rewards) = args.rewards.clone() {
+        let strength = args.strength.unwrap_or(STRENGTH);
+        config.team = Some(TeamConfig { rewards, strength, slack: args.slack.unwrap_or(SLACK) });
+    }
     config.network.check()?;
     if let Some(threads) = args.threads {
         // Fails if the pool exists already: then it has one thread per core.
@@ -204,7 +226,9 @@ fn stages(args: &Train, config: &RunConfig) -> Result<(), Failure> {
 
 /// Implementation of the gradient on the device.
 fn step(args: &Train, config: &RunConfig) -> Box<dyn Step> {
-    let (layout, loss) = (Layout::new(&config.network), config.loss.clone());
+    // A step is one player's.
+    let network = NetConfig { players: 1, ..config.network.clone() };
+    let (layout, loss) = (Layout::new(&network), config.loss.clone());
     // The kernels have no gradient of piece blocks.
     if args.device == Backend::Cpu && config.network.piece_blocks == 0 {
         return Box::new(CpuStep::new(layout, loss, args.arithmetic, threads(args)));

@@ -1,6 +1,7 @@
 //! Pictures of measurements, as SVG files.
 
 mod bars;
+pub(crate) mod boards;
 mod chart;
 mod error;
 pub(crate) mod labels;

@@ -49,6 +49,21 @@ pub struct RunConfig {
     pub average: f32,
     /// Seed of the initial weights and of the order of the data.
     pub seed: u64,
+    /// What makes the players of a network differ; None: all steps are the first player's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub team: Option<TeamConfig>,
+}
+
+/// Settings of a team's training.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TeamConfig {
+    /// File of [`super::Rewards`], read when a run begins or resumes.
+    pub rewards: PathBuf,
+    /// What a unit of reward adds to the logarithm of a move's share.
+    pub strength: f32,
+    /// Win probability by which a move may lie below the best one.
+    pub slack: f32,
 }
 
 impl Default for RunConfig {
@@ -68,6 +83,7 @@ impl Default for RunConfig {
             loss: LossConfig::default(),
             average: 0.999,
             seed: 1,
+            team: None,
         }
     }
 }

@@ -5,6 +5,7 @@ use super::config::RunConfig;
 use super::error::TrainError;
 use super::loss::LossSums;
 use super::loss_csv::LossCsv;
+use super::players::Players;
 use super::state::TrainingState;
 use super::step::{Step, StepError};
 use super::teacher::Teacher;
@@ -46,10 +47,11 @@ pub fn run(
     let excluded = exclude_from_files(&config.exclude)?;
     let state = TrainingState::load_or_new(config, &excluded, &session.folder)?;
     let teacher = config.teacher.as_deref().map(Teacher::load).transpose()?;
+    let players = Players::load(config, &state.network.layout)?;
     save_config(config, &session.folder)?;
     let csv = LossCsv::open(&session.folder.join("losses.csv"), state.step)?;
     let batches = batches(config, excluded, state.seen);
-    Training { config, session, state, csv, teacher }.run(&batches, step, watcher)
+    Training { config, session, state, csv, teacher, players }.run(&batches, step, watcher)
 }
 
 /// A running run.
@@ -59,6 +61,7 @@ struct Training<'a> {
     state: TrainingState,
     csv: LossCsv,
     teacher: Option<Teacher>,
+    players: Option<Players>,
 }
 
 impl Training<'_> {
@@ -68,7 +71,7 @@ impl Training<'_> {
         step: &mut dyn Step,
         watcher: &mut dyn Watcher,
     ) -> Result<Network, TrainError> {
-        let Training { config, session, state, csv, teacher } = &mut self;
+        let Training { config, session, state, csv, teacher, players } = &mut self;
         let mut grads = vec![0.0; state.network.layout.len];
         let (started, first_seen) = (Instant::now(), state.seen);
         let mut saved = Instant::now();
@@ -81,9 +84,19 @@ impl Training<'_> {
                 guarded(|| teacher.label(&mut batch))
                     .map_err(|error| TrainError::Step(StepError(error.0)))?;
             }
-            let params = &state.network.values;
-            let sums = step.gradient(params, &batch, &mut grads).map_err(TrainError::Step)?;
             let at = state.step;
+            let sums = match players {
+                None => step.gradient(&state.network.values, &batch, &mut grads),
+                Some(players) => {
+                    let player = players.of_step(at);
+                    players.tilt(player, &mut batch);
+                    let params = Players::parameters(&state.network, player);
+                    let sums = step.gradient(&params, &batch, players.gradient_of_one(&mut grads));
+                    players.complete(player, &mut grads);
+                    sums
+                }
+            }
+            .map_err(TrainError::Step)?;
             if !sums.total(&config.loss).is_finite() {
                 return Err(TrainError::Diverged { what: "loss", step: at });
             }

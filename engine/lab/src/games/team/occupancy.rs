@@ -5,6 +5,7 @@
 //! between both players, or longer games would pay; its sum over a game is divided by its standard deviation, so that λ has a unit; and
 //! distances are less the variance of their sampling.
 
+use crate::diversity::{Neighbour, Occupancy, payment};
 use crate::games::record::Record;
 use games::game::{Game, Grid, MINE, THEIRS};
 use serde::{Deserialize, Serialize};
@@ -34,15 +35,6 @@ pub struct Standing {
     pub reward: Reward,
     /// ψ: how often a cell has a disc of the player, then one of its opponent, after the player's moves; `[2 * cells]`.
     pub occupancy: Vec<f64>,
-}
-
-/// ψ.
-#[derive(Clone, Debug, PartialEq)]
-struct Occupancy {
-    /// `[2 * cells]`, discs of the player, then of its opponent.
-    mean: Vec<f64>,
-    /// Of the mean, summed over its numbers, from game to game.
-    variance: f64,
 }
 
 /// Adds φ of the position after a move: the mover's discs, then the other side's.
@@ -89,39 +81,25 @@ pub fn boards<G: Game>(
     }
 }
 
-impl Occupancy {
-    /// None if it has not moved.
-    fn of<G: Game>(game: &G, grid: &Grid, records: &[&Record], player: usize) -> Option<Occupancy> {
-        let mut games: Vec<(Vec<f64>, f64)> = Vec::new();
-        for record in records {
-            let (mut sum, mut count) = (vec![0.0; 2 * grid.cells()], 0.0);
-            boards(game, record, player, |_, next| {
-                add_board(game, next, &mut sum);
-                count += 1.0;
-            });
-            if count > 0.0 {
-                games.push((symmetric(grid, &sum), count));
-            }
+/// ψ of a player; None if it has not moved.
+fn occupancy<G: Game>(
+    game: &G,
+    grid: &Grid,
+    records: &[&Record],
+    player: usize,
+) -> Option<Occupancy> {
+    let mut games: Vec<(Vec<f64>, f64)> = Vec::new();
+    for record in records {
+        let (mut sum, mut count) = (vec![0.0; 2 * grid.cells()], 0.0);
+        boards(game, record, player, |_, next| {
+            add_board(game, next, &mut sum);
+            count += 1.0;
+        });
+        if count > 0.0 {
+            games.push((symmetric(grid, &sum), count));
         }
-        let all: f64 = games.iter().map(|(_, count)| count).sum();
-        if all == 0.0 {
-            return None;
-        }
-        let total = |at: usize| games.iter().map(|(sum, _)| sum[at]).sum::<f64>() / all;
-        let mean: Vec<f64> = (0..2 * grid.cells()).map(total).collect();
-        // The games, not their positions, are independent.
-        let spread = |(sum, count): &(Vec<f64>, f64)| -> f64 {
-            sum.iter().zip(&mean).map(|(sum, mean)| (sum - count * mean).powi(2)).sum()
-        };
-        let variance = games.iter().map(spread).sum::<f64>() / (all * all);
-        Some(Occupancy { mean, variance })
     }
-
-    /// ‖ψ_i - ψ_j‖₂², without what chance adds.
-    fn squared_distance(&self, other: &Occupancy) -> f64 {
-        let squares = self.mean.iter().zip(&other.mean).map(|(a, b)| (a - b) * (a - b));
-        (squares.sum::<f64>() - self.variance - other.variance).max(0.0)
-    }
+    Occupancy::of(&games)
 }
 
 /// Every player's neighbour, distance and reward, from games of the team; `wanted` is the distance ℓ₀ at which the reward is zero. Empty
@@ -134,17 +112,14 @@ pub fn standings<G: Game>(
 ) -> Vec<Standing> {
     let grid = game.grid();
     let found: Option<Vec<Occupancy>> =
-        (0..players).map(|player| Occupancy::of(game, &grid, records, player)).collect();
+        (0..players).map(|player| occupancy(game, &grid, records, player)).collect();
     let Some(found) = found else { return Vec::new() };
     let standing = |player: usize| {
         let own = &found[player];
-        let squared = |other: &usize| own.squared_distance(&found[*other]);
-        let others = (0..players).filter(|other| *other != player);
-        let nearest = others.min_by(|a, b| squared(a).total_cmp(&squared(b)))?;
-        let distance = squared(&nearest).sqrt();
+        let Neighbour { player: nearest, distance } = Occupancy::nearest(&found, player)?;
         let unit = Reward::unit(own, &found[nearest]);
-        let share = (1.0 - (distance / wanted).powi(3)).clamp(-1.0, 1.0);
         let deviation = unit.deviation(game, records, player);
+        let share = payment(distance, wanted);
         let scale = if deviation > 0.0 { share / deviation } else { 0.0 };
         let reward = unit.times(scale as f32);
         Some(Standing { nearest, distance, reward, occupancy: own.mean.clone() })

@@ -55,24 +55,31 @@ impl Lineup {
     /// # Errors
     /// Names the one that cannot be used.
     pub fn open(plan: &LineupPlan) -> Result<Lineup, MeasureError> {
-        let mut players: Vec<Player> = Vec::new();
-        for at in 0..plan.players {
-            let own = at.checked_sub(1).and_then(|at| plan.files.get(at));
-            let file = own.or(plan.weights.as_ref());
-            let settings = Settings {
-                threads: 1,
-                hash_mb: HASH_MB,
-                blunder_check: false,
-                backend: Backend::Cpu,
-                weights_file: file.map(|file| file.display().to_string()).unwrap_or_default(),
-                ..Settings::default()
-            };
+        let names: Vec<String> = plan.files.iter().map(|file| file.display().to_string()).collect();
+        let weights = plan.weights.as_ref().map(|file| file.display().to_string());
+        let first = Settings {
+            threads: 1,
+            hash_mb: HASH_MB,
+            blunder_check: false,
+            backend: Backend::Cpu,
+            weights_file: weights.unwrap_or_default(),
+            team: plan.players,
+            team_files: names.join(";"),
+            ..Settings::default()
+        };
+        let open = |settings: &Settings| {
+            Analyst::new(&LabNetworks::default(), settings.clone()).map_err(MeasureError::Network)
+        };
+        let analyst = open(&first)?;
+        let others = first.other_players(analyst.players());
+        let mut players = vec![Player { analyst, settings: first.clone(), noise: None }];
+        for weights_file in others {
+            let settings = Settings { weights_file, ..first.clone() };
             let known =
                 players.iter().find(|player| player.settings.weights_file == settings.weights_file);
             let analyst = match known {
                 Some(player) => player.analyst.sibling(),
-                None => Analyst::new(&LabNetworks::default(), settings.clone())
-                    .map_err(MeasureError::Network)?,
+                None => open(&settings)?,
             };
             let shared = players.iter().any(|player| player.analyst.network() == analyst.network());
             players.push(Player { analyst, settings, noise: shared.then_some(plan.noise) });

@@ -97,6 +97,7 @@ fn gradient_is_the_slope_of_the_loss() {
         relations: true,
         policy_in_actions: true,
         transition_marks: true,
+        players: 1,
     };
     let layout = Layout::new(&config);
     let loss =

@@ -4,7 +4,7 @@ use super::super::schedule::Schedule;
 use super::super::watch::Progress;
 use super::*;
 use crate::data::testing::{Sample, mavg_bytes};
-use crate::network::{CpuStep, Learns};
+use crate::network::{BOARD, CpuStep, Learns, Rewards, TeamConfig};
 use nn::checkpoint::{Precision, load_training, save_training};
 use nn::net::{Layout, NetConfig};
 use nn::precision::Arithmetic;
@@ -31,7 +31,7 @@ impl Place {
     }
 
     fn run(&self, config: &RunConfig, watch: &mut Steps) -> Result<Network, TrainError> {
-        let layout = Layout::new(&config.network);
+        let layout = Layout::new(&NetConfig { players: 1, ..config.network.clone() });
         let mut step = CpuStep::new(layout, config.loss.clone(), Arithmetic::Single, 1);
         run(config, &self.session, &mut step, watch)
     }
@@ -117,6 +117,40 @@ fn a_teacher_changes_what_is_learnt_and_must_be_there() {
 }
 
 #[test]
+fn players_of_a_team_come_to_differ_and_need_a_teacher_and_their_rewards() {
+    let place = Place::new("run-team");
+    let path = place.path("rewards.json");
+    let network = NetConfig { players: 3, ..NetConfig::tiny() };
+    let alone = RunConfig { network: network.clone(), ..place.config() };
+    let team = Some(TeamConfig { rewards: path.clone(), strength: 1.0, slack: 0.5 });
+    let untaught = RunConfig { team: team.clone(), ..alone.clone() };
+    let teacher = place.path("teacher.safetensors");
+    let config = RunConfig { teacher: Some(teacher.clone()), ..untaught.clone() };
+    let single = RunConfig { team, teacher: Some(teacher.clone()), ..place.config() };
+    let mut watch = Steps { most: 6, ..Steps::default() };
+    let mut why = |config: &RunConfig| place.run(config, &mut watch).unwrap_err().to_string();
+    assert!(why(&alone).contains("a network of several players needs a team"));
+    std::fs::create_dir_all(&place.session.folder).unwrap();
+    Network::new(&NetConfig::tiny(), 9).save(&teacher, Precision::Full).unwrap();
+    assert!(why(&untaught).contains("a team needs a teacher"));
+    assert!(why(&single).contains("a team needs a network of several players"));
+    assert!(why(&config).contains("rewards.json"));
+    let write = |players: usize| {
+        let number = |at: usize| (at * 37 % 101) as f32 / 10.0;
+        let players = vec![(0..BOARD).map(number).collect(); players];
+        std::fs::write(&path, serde_json::to_string(&Rewards { players }).unwrap()).unwrap();
+    };
+    write(2);
+    assert!(why(&config).contains("rewards of 2 players, expected 3"));
+    write(3);
+    let learnt = place.run(&config, &mut watch).unwrap();
+    let players = learnt.layout.players.clone().unwrap();
+    let rows: Vec<&[f32]> = learnt.values[players].chunks(network.width).collect();
+    assert!(rows[0].iter().all(|value| *value == 0.0), "the first is the network itself");
+    assert!(rows[1].iter().all(|value| *value != 0.0) && rows[1] != rows[2], "{rows:?}");
+}
+
+#[test]
 fn a_folder_serves_one_network_and_one_process() {
     let place = Place::new("run-folder");
     let config = place.config();
@@ -152,7 +186,14 @@ fn a_dead_mixer_is_no_end_of_the_data() {
     std::fs::create_dir_all(&place.session.folder).unwrap();
     let state = place.state(&config).unwrap();
     let csv = LossCsv::open(&place.path("losses.csv"), 0).unwrap();
-    let training = Training { config: &config, session: &place.session, state, csv, teacher: None };
+    let training = Training {
+        config: &config,
+        session: &place.session,
+        state,
+        csv,
+        teacher: None,
+        players: None,
+    };
     // Closed, as a panicked thread leaves it.
     let (_, batches) = crossbeam::channel::unbounded();
     let mut step =

@@ -1,0 +1,140 @@
+//! `mavka-lab players`: arguments and output of [`crate::players`].
+
+use crate::players::games::{Plan, PolicyGame, play};
+use crate::players::standing::{Standing, own_pieces, standings};
+use crate::plots::boards::{self, Board};
+use clap::Args;
+use engine::command::output::{Failure, Sink};
+use engine::errors::FileError;
+use engine::files::write_whole;
+use engine::interrupt::raised_by_ctrl_c;
+use engine::play::network::{Installed, Networks};
+use engine::progress::progress;
+use engine::workers::{Crew, cores, deal};
+use nn::Evaluator;
+use nn::device::Backend;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Games of one thread's batch.
+const PART: usize = 32;
+/// Difference from the mean of the team, in pieces a square, that has the full colour in the picture.
+const FULL: f64 = 0.1;
+
+/// Play games of a network's players against each other and tell how they differ
+///
+/// The games are those of the policies, without search. Writes what each player is paid for boards that its nearest neighbour has less often
+/// (paper 003, Eq. 8), which `mavka-lab train` takes.
+#[derive(Args, Clone, Debug)]
+pub struct PlayersArgs {
+    /// A network
+    file: PathBuf,
+    /// Players of a team that is to begin, all of them the network's one [default: those of the network]
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u8).range(2..=16))]
+    players: Option<u8>,
+    /// File of rewards to write (JSON)
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+    /// Games
+    #[arg(long, default_value_t = 4000, value_name = "N")]
+    games: u64,
+    /// Distance between players at which nothing is paid (ℓ₀)
+    #[arg(long, default_value_t = 0.4, value_name = "D")]
+    distance: f64,
+    /// Plies of a game whose moves are drawn from the policy; the likeliest move later
+    #[arg(long, default_value_t = 30, value_name = "N")]
+    drawn_plies: usize,
+    /// Plies after which a game ends
+    #[arg(long, default_value_t = 80, value_name = "N")]
+    plies: usize,
+    /// Seed of all games
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    seed: u64,
+    /// Draw the players' pieces into this SVG
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+}
+
+impl PlayersArgs {
+    /// Plays, measures, writes and prints.
+    ///
+    /// # Errors
+    /// The network cannot be used, has one player or fails, or a file cannot be written.
+    pub fn run(self) -> Result<(), Failure> {
+        let team = self.team()?;
+        let plan =
+            Plan { drawn_plies: self.drawn_plies, plies: self.plies.max(1), seed: self.seed };
+        let numbers: Vec<u64> = (0..self.games.max(1)).collect();
+        let parts: Vec<&[u64]> = numbers.chunks(PART).collect();
+        let bar = progress(numbers.len());
+        let stop = raised_by_ctrl_c()?;
+        let crew = Crew { count: cores(), stop: &stop };
+        let start = || Ok(|part: &&[u64]| play(&team, plan, part));
+        let mut played: Vec<(u64, Vec<PolicyGame>)> = Vec::new();
+        let done = deal(&parts, crew, start, |part, games| {
+            bar.inc(part.len() as u64);
+            played.push((part[0], games));
+            Ok(())
+        });
+        bar.finish_and_clear();
+        done?;
+        // Sums of floats depend on the order.
+        played.sort_by_key(|(first, _)| *first);
+        let games: Vec<PolicyGame> = played.into_iter().flat_map(|(_, games)| games).collect();
+        let Some(found) = standings(&games, team.len(), self.distance.max(1e-3)) else {
+            return Err(format!("{} games: a player has not moved, play more", games.len()).into());
+        };
+        let text = serde_json::to_string(&found.rewards)?;
+        write_whole(&self.out, text + "\n").map_err(FileError::of(&self.out))?;
+        let mut out = Sink::default();
+        out.say("player  games  nearest  distance");
+        for (player, Standing { neighbour, games, .. }) in found.players.iter().enumerate() {
+            let (nearest, distance) = (neighbour.player, neighbour.distance);
+            out.say(format_args!("{player:6}  {games:5}  {nearest:7}  {distance:8.3}"));
+        }
+        if let Some(path) = &self.plot {
+            draw(&found.players, path)?;
+        }
+        out.end()
+    }
+
+    /// The players' evaluators.
+    fn team(&self) -> Result<Vec<Arc<dyn Evaluator>>, Failure> {
+        let open = |player: usize| {
+            let name = format!("{}#{player}", self.file.display());
+            Installed::default().open(Some(Path::new(&name)), Backend::Cpu)
+        };
+        let first = open(0)?;
+        let (path, held) = (self.file.display(), first.players);
+        match self.players.map(usize::from) {
+            Some(players) if held == 1 => return Ok(vec![first.evaluator; players]),
+            Some(players) if held != players => {
+                return Err(format!("{path} has {held} players, not {players}").into());
+            }
+            None if held == 1 => {
+                return Err(format!(
+                    "{path} has one player: say how many there are to be, --players"
+                )
+                .into());
+            }
+            _ => {}
+        }
+        let mut team = vec![first.evaluator];
+        for player in 1..held {
+            team.push(open(player)?.evaluator);
+        }
+        Ok(team)
+    }
+}
+
+fn draw(players: &[Standing], path: &Path) -> Result<(), Failure> {
+    let board = |(player, standing): (usize, &Standing)| Board {
+        title: format!(
+            "player {player}: {:.2} from {}",
+            standing.neighbour.distance, standing.neighbour.player
+        ),
+        cells: own_pieces(&standing.occupancy),
+    };
+    let boards: Vec<Board> = players.iter().enumerate().map(board).collect();
+    Ok(boards::draw(&boards, 8, FULL, path)?)
+}
