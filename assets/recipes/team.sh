@@ -4,9 +4,9 @@
 #
 #   team.sh FOLDER ROUNDS DATA=SHARE...
 #
-# The network to begin with is also the teacher, so that the first player remains what it is. Settings by environment: LAB (the program),
-# NETWORK to begin with, PLAYERS, GAMES and EXAMPLES of a round, DISTANCE between players (ℓ₀), STRENGTH of the rewards, SLACK of a move,
-# RATE.
+# The network to begin with is also the teacher, and the first player: only what the others add to it is learned (with EVERYTHING=1, all).
+# Settings by environment: LAB (the program), NETWORK to begin with, PLAYERS, GAMES and EXAMPLES of a round, DISTANCE between players (ℓ₀),
+# STRENGTH of the rewards, SLACK of a move, RATE.
 set -euo pipefail
 folder=${1:?the folder of the run}
 rounds=${2:?the number of rounds}
@@ -34,9 +34,11 @@ for ((round = 1; round <= rounds; round++)); do
   start=()
   if [ ! -e "$run/config.json" ]; then
     start=(--config "$root/assets/recipes/distil.json" --init "$network" --teacher "$network" --players "$players"
-      --rate "${RATE:-1e-4}" "${data[@]}")
+      --rate "${RATE:-1e-3}" "${data[@]}")
   fi
-  "$lab" train --folder "$run" "${start[@]}" --rewards "$folder/$round.json" --strength "${STRENGTH:-1}" \
+  adapters=(--adapters)
+  [ -z "${EVERYTHING:-}" ] || adapters=()
+  "$lab" train --folder "$run" "${start[@]}" --rewards "$folder/$round.json" "${adapters[@]}" --strength "${STRENGTH:-1}" \
     --slack "${SLACK:-0.02}" --examples $((round * examples))
   touch "$folder/$round.trained"
 done

@@ -78,7 +78,7 @@ pub struct NetConfig {
     /// then local to each square.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub transition_marks: bool,
-    /// Players that share all parameters but a vector each (paper 003); [`crate::checkpoint::Network::of_player`].
+    /// Players that share all parameters but a few vectors each (paper 003); [`crate::checkpoint::Network::of_player`].
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub players: usize,
 }
@@ -200,6 +200,12 @@ impl NetConfig {
         in_range("parameters", self.parameters(), MAX_PARAMETERS)
     }
 
+    /// Vectors of a player: one for the embedding, two for each normalisation.
+    #[must_use]
+    pub fn player_segments(&self) -> usize {
+        1 + 2 * (2 * self.layers + 1)
+    }
+
     /// Length of [`Layout`](super::Layout)'s flat vector, computed without a layout.
     fn parameters(&self) -> usize {
         let linear = |inputs: usize, outputs: usize| (inputs + 1) * outputs;
@@ -228,7 +234,8 @@ impl NetConfig {
             + (PROMOTIONS + 1) * action_dim
             + policy
             + linear(action_dim, BUCKETS);
-        let players = if self.players > 1 { self.players * width } else { 0 };
+        let players =
+            if self.players > 1 { self.players * self.player_segments() * width } else { 0 };
         (EMBEDDING_ROWS + TOKENS) * width
             + players
             + basis

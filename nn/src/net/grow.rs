@@ -30,7 +30,7 @@ fn axes(name: &str) -> (Option<Axis>, Axis) {
         _ => name,
     };
     match part {
-        "embed.rows" | "embed.position" | "embed.players" => (None, Axis::Width),
+        "embed.rows" | "embed.position" => (None, Axis::Width),
         "heads.weight" | "dynamic_bias.compress.weight" => (Some(Axis::Width), Axis::Fixed),
         "qkv.weight" => (Some(Axis::Width), Axis::Qkv),
         "qkv.bias" => (None, Axis::Qkv),

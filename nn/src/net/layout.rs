@@ -152,7 +152,8 @@ pub struct Layout {
     pub action_policy: Option<Range<usize>>,
     /// `[action_dim, 64]`.
     pub action_buckets: Linear,
-    /// `[players, width]`, added to every token; that of player 0 stays zero. The last ones: without them it is the layout of one player.
+    /// `[players, segments, width]`: what each player adds to the parameters of [`Layout::of_players`], one segment each; that of player 0
+    /// stays zero. The last ones: without them it is the layout of one player.
     pub players: Option<Range<usize>>,
     /// Length of the flat vector.
     pub len: usize,
@@ -227,8 +228,8 @@ impl Layout {
         let action_buckets =
             b.linear("action.buckets", c.action_dim, BUCKETS, fan_in(c.action_dim));
         // Zero: equal players at first.
-        let players =
-            (c.players > 1).then(|| b.param("embed.players", &[c.players, c.width], Init::Zero));
+        let players = (c.players > 1)
+            .then(|| b.param("players", &[c.players, c.player_segments(), c.width], Init::Zero));
         Layout {
             config: c.clone(),
             params: b.params,
@@ -252,6 +253,15 @@ impl Layout {
             players,
             len: b.len,
         }
+    }
+
+    /// The parameters to which a player adds a vector of its own, `[rows, width]` each: every square's embedding, and scale and shift of
+    /// every normalisation (Perez et al. 2018, "FiLM"). In order, one for each of [`NetConfig::player_segments`].
+    #[must_use]
+    pub fn of_players(&self) -> Vec<Range<usize>> {
+        let norms = self.blocks.iter().flat_map(|block| [&block.norm1, &block.norm2]);
+        let norms = norms.chain([&self.norm]).flat_map(|norm| [&norm.gamma, &norm.beta]);
+        std::iter::once(&self.position).chain(norms).cloned().collect()
     }
 
     /// The transition head's parameters, in order; they affect no other head.

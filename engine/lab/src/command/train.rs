@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use train::network::{
-    BurnStep, CpuStep, Loss, Progress, RunConfig, Session, Step, TeamConfig, Watcher,
+    BurnStep, CpuStep, Learns, Loss, Progress, RunConfig, Session, Step, TeamConfig, Watcher,
 };
 
 /// Train a network; run again with the same folder to go on.
@@ -57,7 +57,7 @@ pub struct Train {
     /// A network to learn from beside the labels, of any size; computed on the CPU.
     #[arg(long)]
     teacher: Option<PathBuf>,
-    /// Players of the network, which share all parameters but a vector each (paper 003); needs --rewards and --teacher
+    /// Players of the network, which share all parameters but a few vectors each (paper 003); needs --rewards and --teacher
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u8).range(1..=16))]
     players: Option<u8>,
     /// What the players are paid for, as `mavka-lab players` tells it: their policies are tilted towards it
@@ -69,6 +69,9 @@ pub struct Train {
     /// Win probability by which a move may lie below the best one to be preferred for its reward [default: 0.02]
     #[arg(long, value_name = "X", requires = "rewards", value_parser = super::args::read_fraction)]
     slack: Option<f32>,
+    /// Learn the vectors of the players after the first alone: the first one stays what it is
+    #[arg(long, requires = "rewards")]
+    adapters: bool,
     /// Time limit in minutes
     #[arg(long, help = "Stop after this many minutes; the next run continues")]
     minutes: Option<f64>,
@@ -173,6 +176,9 @@ fn work(args: &Train) -> Result<(), Failure> {
     config.network.players = args.players.map_or(config.network.players, usize::from);
     if let Some(rewards) = args.rewards.clone() {
         let strength = args.strength.unwrap_or(STRENGTH);
+        if args.adapters {
+            config.learns = Learns::Players;
+        }
         config.team = Some(TeamConfig { rewards, strength, slack: args.slack.unwrap_or(SLACK) });
     }
     config.network.check()?;

@@ -16,6 +16,8 @@ pub enum Learns {
     Everything,
     /// The transition head, by AdamW without decay: all other outputs stay bit-identical.
     Transitions,
+    /// What the players after the first add, by the same: the first one stays bit-identical.
+    Players,
 }
 
 /// The optimiser of the trainable parameters.
@@ -30,13 +32,14 @@ impl Learner {
         let places = match learns {
             Learns::Everything => None,
             Learns::Transitions => Some(layout.of_transitions()),
+            Learns::Players => Some(layout.players.iter().cloned().collect()),
         };
         let optimizer = match &places {
             None => Optimizer::new(layout, config.clone()),
             Some(places) => {
                 let len = places.iter().map(Range::len).sum();
                 let whole = Param {
-                    name: "transitions".into(),
+                    name: "some".into(),
                     shape: vec![len],
                     range: 0..len,
                     init: Init::Zero,

@@ -5,6 +5,7 @@
 
 use super::config::{RunConfig, TeamConfig};
 use super::error::TrainError;
+use super::learns::Learns;
 use crate::data::Example;
 use nn::checkpoint::Network;
 use nn::encode::board::FLAG_OUR_CASTLING_ROOK;
@@ -68,9 +69,10 @@ pub(super) struct Players {
     /// Length of one player's vector of parameters.
     len: usize,
     width: usize,
-    position: Range<usize>,
-    /// The players' own parameters.
-    own: Range<usize>,
+    /// What the players' own parameters are added to.
+    places: Vec<Range<usize>>,
+    /// The first player has no steps.
+    others_alone: bool,
 }
 
 impl Players {
@@ -111,15 +113,19 @@ impl Players {
             rewards: players,
             len: own.start,
             width: layout.config.width,
-            position: layout.position.clone(),
-            own,
+            places: layout.of_players(),
+            others_alone: config.learns == Learns::Players,
         }))
     }
 
-    /// Whose a step is: every other one is the first player's, so that it remains what it was.
+    /// Whose a step is: every other one is the first player's, so that it remains what it was, unless it cannot change.
     pub fn of_step(&self, step: u64) -> usize {
         let others = self.rewards.len() as u64 - 1;
-        if step.is_multiple_of(2) { 0 } else { 1 + (step / 2 % others) as usize }
+        match (self.others_alone, step.is_multiple_of(2)) {
+            (true, _) => 1 + (step % others) as usize,
+            (false, true) => 0,
+            (false, false) => 1 + (step / 2 % others) as usize,
+        }
     }
 
     /// A player's parameters, as those of a network of one player.
@@ -132,16 +138,19 @@ impl Players {
         &mut grads[..self.len]
     }
 
-    /// Adds the gradient of the player's own parameters: those of its vector are those of every square's.
+    /// Adds the gradient of the player's own parameters: each is that of all that it is added to.
     pub fn complete(&self, player: usize, grads: &mut [f32]) {
         let (shared, own) = grads.split_at_mut(self.len);
-        own[..self.own.len()].fill(0.0);
+        own.fill(0.0);
         if player == 0 {
             return;
         }
-        let own = &mut own[player * self.width..][..self.width];
-        for token in shared[self.position.clone()].chunks_exact(self.width) {
-            own.iter_mut().zip(token).for_each(|(own, token)| *own += token);
+        let first = player * self.places.len();
+        let own = own.chunks_exact_mut(self.width).skip(first);
+        for (place, own) in self.places.iter().zip(own) {
+            for row in shared[place.clone()].chunks_exact(self.width) {
+                own.iter_mut().zip(row).for_each(|(own, row)| *own += row);
+            }
         }
     }
 
@@ -241,8 +250,8 @@ mod tests {
             rewards: vec![weights(); 3],
             len: layout.players.clone().unwrap().start,
             width: layout.config.width,
-            position: layout.position.clone(),
-            own: layout.players.clone().unwrap(),
+            places: layout.of_players(),
+            others_alone: false,
         };
         (network, players)
     }
@@ -282,20 +291,27 @@ mod tests {
 
     #[test]
     fn steps_take_turns_and_a_players_gradient_is_that_of_its_squares() {
-        let (network, players) = team(1.0);
-        let turns: Vec<usize> = (0..6).map(|step| players.of_step(step)).collect();
-        assert_eq!(turns, [0, 1, 0, 2, 0, 1]);
+        let (network, mut players) = team(1.0);
+        let turns =
+            |players: &Players| (0..6).map(|step| players.of_step(step)).collect::<Vec<_>>();
+        assert_eq!(turns(&players), [0, 1, 0, 2, 0, 1]);
+        players.others_alone = true;
+        assert_eq!(turns(&players), [1, 2, 1, 2, 1, 2]);
         let mut grads = vec![0.0; network.layout.len];
         let one = players.gradient_of_one(&mut grads);
         assert_eq!(one.len(), Players::parameters(&network, 2).len());
-        one.iter_mut().enumerate().for_each(|(at, grad)| *grad = at as f32);
+        one.iter_mut().enumerate().for_each(|(at, grad)| *grad = (at % 1000) as f32);
         players.complete(2, &mut grads);
-        let width = players.width;
-        let own = &grads[players.own.start..];
-        assert!(own[..2 * width].iter().all(|grad| *grad == 0.0));
-        let first: f32 = (0..TOKENS).map(|t| grads[players.position.start + t * width]).sum();
-        assert_eq!(own[2 * width], first);
+        let (width, segments) = (players.width, players.places.len());
+        let own = grads[players.len..].to_vec();
+        assert!(own[..2 * segments * width].iter().all(|grad| *grad == 0.0));
+        let position = &network.layout.position;
+        let first: f32 = (0..TOKENS).map(|t| grads[position.start + t * width]).sum();
+        assert_eq!(own[2 * segments * width], first);
+        // The shift behind the last block comes last.
+        let last = &network.layout.norm.beta;
+        assert_eq!(own[own.len() - width..], grads[last.clone()]);
         players.complete(0, &mut grads);
-        assert!(grads[players.own.start..].iter().all(|grad| *grad == 0.0));
+        assert!(grads[players.len..].iter().all(|grad| *grad == 0.0));
     }
 }

@@ -145,9 +145,21 @@ fn players_of_a_team_come_to_differ_and_need_a_teacher_and_their_rewards() {
     write(3);
     let learnt = place.run(&config, &mut watch).unwrap();
     let players = learnt.layout.players.clone().unwrap();
-    let rows: Vec<&[f32]> = learnt.values[players].chunks(network.width).collect();
+    let len = network.player_segments() * network.width;
+    let rows: Vec<&[f32]> = learnt.values[players.clone()].chunks(len).collect();
     assert!(rows[0].iter().all(|value| *value == 0.0), "the first is the network itself");
-    assert!(rows[1].iter().all(|value| *value != 0.0) && rows[1] != rows[2], "{rows:?}");
+    // The first is the embedding's; those of the last normalisation matter as well.
+    let learns = |row: &[f32]| row[..8].iter().chain(&row[len - 8..]).all(|value| *value != 0.0);
+    assert!(learns(rows[1]) && learns(rows[2]) && rows[1] != rows[2]);
+
+    // Their vectors alone.
+    let other = Place::new("run-team-players");
+    let alone = RunConfig { learns: Learns::Players, ..config.clone() };
+    let mut watch = Steps { most: 6, ..Steps::default() };
+    let learnt = other.run(&alone, &mut watch).unwrap();
+    let before = Network::new(&network, config.seed);
+    assert!(learnt.values[..players.start + len] == before.values[..players.start + len]);
+    assert!(learnt.values[players.start + len..].chunks(len).all(learns));
 }
 
 #[test]
