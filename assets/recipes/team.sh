@@ -33,8 +33,8 @@ for ((round = 1; round <= rounds; round++)); do
   fi
   start=()
   if [ ! -e "$run/config.json" ]; then
-    start=(--config "$root/assets/recipes/distil.json" --init "$network" --teacher "$network" --players "$players"
-      --rate "${RATE:-1e-3}" "${data[@]}")
+    start=(--config "$root/assets/recipes/team.json" --init "$network" --teacher "$network" --players "$players"
+      --rate "${RATE:-1e-2}" "${data[@]}")
   fi
   adapters=(--adapters)
   [ -z "${EVERYTHING:-}" ] || adapters=()

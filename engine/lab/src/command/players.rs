@@ -29,7 +29,7 @@ const FULL: f64 = 0.1;
 pub struct PlayersArgs {
     /// A network
     file: PathBuf,
-    /// Players of a team that is to begin, all of them the network's one [default: those of the network]
+    /// Players; if the network has not as many, they begin as its first one, all of them [default: those of the network]
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u8).range(2..=16))]
     players: Option<u8>,
     /// File of rewards to write (JSON)
@@ -105,19 +105,16 @@ impl PlayersArgs {
             Installed::default().open(Some(Path::new(&name)), Backend::Cpu)
         };
         let first = open(0)?;
-        let (path, held) = (self.file.display(), first.players);
-        match self.players.map(usize::from) {
-            Some(players) if held == 1 => return Ok(vec![first.evaluator; players]),
-            Some(players) if held != players => {
-                return Err(format!("{path} has {held} players, not {players}").into());
-            }
-            None if held == 1 => {
-                return Err(format!(
-                    "{path} has one player: say how many there are to be, --players"
-                )
-                .into());
-            }
-            _ => {}
+        let held = first.players;
+        let players = self.players.map_or(held, usize::from);
+        if players < 2 {
+            let path = self.file.display();
+            return Err(
+                format!("{path} has one player: say how many there are to be, --players").into()
+            );
+        }
+        if players != held {
+            return Ok(vec![first.evaluator; players]);
         }
         let mut team = vec![first.evaluator];
         for player in 1..held {

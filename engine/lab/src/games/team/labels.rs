@@ -6,7 +6,9 @@ use crate::games::record::{Record, samples};
 use crate::games::sample::Sample;
 use games::game::Game;
 
-/// The samples of a game, with the targets of the intrinsic values by today's rewards.
+/// The samples of a game, with the targets of the intrinsic values by today's rewards: what comes beside [`Reward::kept`].
+///
+/// [`Reward::kept`]: super::occupancy::Reward::kept
 ///
 /// # Errors
 /// The game is no game of these rules.
@@ -23,14 +25,15 @@ pub fn labelled<G: Game>(
     for (at, (sample, turn)) in samples.iter_mut().zip(&record.turns).enumerate() {
         let side = record.side(at);
         if record.teaches(side) {
-            sample.intrinsic[0] = ahead(&paid, at);
+            sample.intrinsic[0] = ahead(&paid, at) - shaping.reward.kept(game, &sample.state, true);
             // The means of this search have rewards in them; a proof has not.
             if turn.proven.is_none() {
                 sample.values.fill(f32::NAN);
             }
         }
         if record.teaches(1 - side) {
-            sample.intrinsic[1] = ahead(&paid, at + 1);
+            sample.intrinsic[1] =
+                ahead(&paid, at + 1) - shaping.reward.kept(game, &sample.state, false);
         }
     }
     Ok(samples)

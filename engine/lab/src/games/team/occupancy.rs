@@ -7,7 +7,7 @@
 
 use crate::diversity::{Neighbour, Occupancy, payment};
 use crate::games::record::Record;
-use games::game::{Game, Grid, MINE, THEIRS};
+use games::game::{EMPTY, Game, Grid, MINE, THEIRS};
 use serde::{Deserialize, Serialize};
 
 /// Plies over which rewards are summed: N of paper 003, without the value behind them.
@@ -170,7 +170,20 @@ impl Reward {
 
     /// That of the move which led to `next`.
     pub fn of<G: Game>(&self, game: &G, next: &G::State) -> f32 {
-        let cells = game.encode(&game.passed(next));
+        self.of_cells(&game.encode(&game.passed(next)))
+    }
+
+    /// What the discs of a position alone pay for the player's moves of the next [`HORIZON`] plies, for they stay where they are.
+    /// `own`: the player is to move.
+    pub fn kept<G: Game>(&self, game: &G, state: &G::State, own: bool) -> f32 {
+        let cells = if own { game.encode(state) } else { game.encode(&game.passed(state)) };
+        let free = cells.iter().filter(|class| **class == EMPTY).count();
+        let moves = (free + usize::from(own)) / 2;
+        moves.min(HORIZON / 2) as f32 * self.of_cells(&cells)
+    }
+
+    /// Of a board in the player's view.
+    fn of_cells(&self, cells: &[u8]) -> f32 {
         let paid = |(cell, class): (usize, &u8)| match *class {
             MINE => self.weights[cell],
             THEIRS => self.weights[cells.len() + cell],

@@ -104,20 +104,25 @@ fn labels_are_those_of_the_player_that_learns() {
         game.play(&mut state, turn.action);
         paid.push(reward.of(&game, &state));
     }
+    // What the discs on the board pay alone is no part of the label.
     for (at, sample) in labels.iter().enumerate() {
         assert_eq!(sample.player, 1);
-        let own: f32 = paid.iter().skip(at).step_by(2).sum();
+        let kept = reward.kept(&game, &sample.state, at % 2 == 0);
+        let own = paid.iter().skip(at).step_by(2).sum::<f32>() - kept;
         if at % 2 == 0 {
             assert!((sample.intrinsic[0] - own).abs() < 1e-5 && sample.intrinsic[1].is_nan());
             assert!(!sample.policy.is_empty());
         } else {
-            let own: f32 = paid.iter().skip(at + 1).step_by(2).sum();
+            let own = paid.iter().skip(at + 1).step_by(2).sum::<f32>() - kept;
             assert!((sample.intrinsic[1] - own).abs() < 1e-5 && sample.intrinsic[0].is_nan());
             assert!(sample.policy.is_empty());
         }
         // Its search has rewards in its values.
         assert!(sample.values.iter().all(|value| value.is_nan()));
     }
+    let state = game.start();
+    assert_eq!(reward.kept(&game, &state, true), 5.0 * reward.of(&game, &game.passed(&state)));
+    assert_eq!(reward.kept(&game, &state, false), 4.0 * reward.of(&game, &game.passed(&state)));
     // In a game against itself both sides teach; the first player has no rewards.
     let both = labelled(&game, &records[1], &table).unwrap();
     assert!(both.iter().all(|s| s.player == 2 && s.intrinsic.iter().all(|x| x.is_finite())));

@@ -57,7 +57,8 @@ impl<G: Game> PlayerWorld<'_, G> {
         // Cached: the search has just asked for the same position.
         let opinions = self.rules.judge.judge(&self.rules.game, &[&leaf.state]);
         let expected = opinions.first().map_or([0.0; 2], |opinion| opinion.intrinsic);
-        let sum = leaf.paid + expected[usize::from(!leaf.is_own())];
+        let kept = shaping.reward.kept(&self.rules.game, &leaf.state, leaf.is_own());
+        let sum = leaf.paid + kept + expected[usize::from(!leaf.is_own())];
         let own = 0.5 + 0.5 * (sum / WON).clamp(-1.0, 1.0);
         let movers = if leaf.is_own() { own } else { 1.0 - own };
         let mixed = |q: f32| shaping.extrinsic * q + (1.0 - shaping.extrinsic) * movers;
