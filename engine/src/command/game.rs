@@ -20,7 +20,11 @@ use std::path::PathBuf;
 const TABLE_BYTES: usize = 256 << 20;
 /// The bundled networks, learned from nothing (docs/src/lab/selfplay.md).
 const CONNECT4: &[u8] = include_bytes!("../../../assets/games/connect4.safetensors");
-const HEX: &[u8] = include_bytes!("../../../assets/games/hex.safetensors");
+/// On 5 × 5 cells, and on 7 × 7.
+const HEX: [&[u8]; 2] = [
+    include_bytes!("../../../assets/games/hex.safetensors"),
+    include_bytes!("../../../assets/games/hex7.safetensors"),
+];
 
 /// Arguments of `mavka game`.
 #[derive(Args)]
@@ -97,7 +101,7 @@ struct Search {
 
 impl Search {
     /// What judges positions; `bundled` is a network's file.
-    fn source(&self, bundled: &[u8]) -> Result<Source, Failure> {
+    fn source(&self, bundled: &[&[u8]]) -> Result<Source, Failure> {
         if self.random_games {
             return Ok(Source::RandomGames);
         }
@@ -107,7 +111,12 @@ impl Search {
                 let network = network.map_err(|why| format!("{}: {why}", quote_path(path)))?;
                 Source::Named(network.into())
             }
-            None => Source::Bundled(vec![NetworkFile::from_bytes(bundled)?]),
+            None => Source::Bundled(
+                bundled
+                    .iter()
+                    .map(|bytes| NetworkFile::from_bytes(bytes))
+                    .collect::<Result<_, _>>()?,
+            ),
         })
     }
 }
@@ -122,13 +131,13 @@ impl Games {
             Which::Connect4 { task: Connect4::Play { moves, search } } => {
                 let game = ConnectFour::default();
                 let moves = game.read(&moves)?;
-                let player = search.source(CONNECT4)?.player(game, search.playouts)?;
+                let player = search.source(&[CONNECT4])?.player(game, search.playouts)?;
                 let mut board = Board::new(player);
                 ended(board.run(&moves, streams::input(), streams::output()))
             }
             Which::Connect4 { task: Connect4::Solve { moves } } => solve_connect4(&moves),
             Which::Hex { task: HexTask::Gtp { search, swap } } => {
-                let mut gtp = Gtp::new(search.source(HEX)?, search.playouts, swap)?;
+                let mut gtp = Gtp::new(search.source(&HEX)?, search.playouts, swap)?;
                 ended(gtp.run(streams::input(), streams::output()))
             }
             Which::Hex { task: HexTask::Solve { size, moves } } => solve_hex(size, &moves),
