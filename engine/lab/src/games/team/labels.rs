@@ -6,9 +6,8 @@ use crate::games::record::{Record, samples};
 use crate::games::sample::Sample;
 use games::game::Game;
 
-/// The samples of a game, with the targets of the intrinsic values by today's rewards: what comes beside [`Reward::kept`].
-///
-/// [`Reward::kept`]: super::occupancy::Reward::kept
+/// The samples of a game, with the targets of the intrinsic values by today's rewards: what comes beside those that the discs on the
+/// board pay alone.
 ///
 /// # Errors
 /// The game is no game of these rules.
