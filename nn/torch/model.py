@@ -283,13 +283,15 @@ def key(name):
 
 
 def load(path, kind=torch.bfloat16):
-    """The network in a file of ours."""
+    """The network in a file of ours; of several players the first one."""
     with open(path, "rb") as file:
         data = file.read()
     (length,) = struct.unpack("<Q", data[:8])
     header = json.loads(data[8:8 + length])
     facts = header.pop("__metadata__")
-    net = Net(json.loads(facts["config"]), kind)
+    config = json.loads(facts["config"])
+    config.pop("players", None)
+    net = Net(config, kind)
     with torch.no_grad():
         for name in net.names:
             begin, end = header[name]["data_offsets"]
