@@ -4,7 +4,7 @@
 #
 #   team.sh FOLDER ROUNDS DATA=SHARE...
 #
-# The network to begin with is also the teacher, and the first player: only what the others add to it is learned (with EVERYTHING=1, all).
+# The network to begin with is also the teacher, and the first player: only what the others add to it is learned.
 # Settings by environment: LAB (the program), NETWORK to begin with, PLAYERS, GAMES and EXAMPLES of a round, DISTANCE between players (ℓ₀),
 # STRENGTH of the rewards, SLACK of a move, RATE.
 set -euo pipefail
@@ -36,9 +36,7 @@ for ((round = 1; round <= rounds; round++)); do
     start=(--config "$root/assets/recipes/team.json" --init "$network" --teacher "$network" --players "$players"
       --rate "${RATE:-1e-2}" "${data[@]}")
   fi
-  adapters=(--adapters)
-  [ -z "${EVERYTHING:-}" ] || adapters=()
-  "$lab" train --folder "$run" "${start[@]}" --rewards "$folder/$round.json" "${adapters[@]}" --strength "${STRENGTH:-1}" \
+  "$lab" train --folder "$run" "${start[@]}" --rewards "$folder/$round.json" --strength "${STRENGTH:-1}" \
     --slack "${SLACK:-0.02}" --examples $((round * examples))
   touch "$folder/$round.trained"
 done

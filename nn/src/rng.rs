@@ -61,6 +61,17 @@ impl Rng {
         self.unit() < p
     }
 
+    /// A place of `weights`, in proportion to the weight there, 0 or more; None if all are 0.
+    pub fn draw(&mut self, weights: &[f64]) -> Option<usize> {
+        let mut left = self.unit() * weights.iter().sum::<f64>();
+        let hit = weights.iter().position(|weight| {
+            left -= weight;
+            left < 0.0
+        });
+        // Rounding can leave something behind the last of them.
+        hit.or_else(|| weights.iter().rposition(|weight| *weight > 0.0))
+    }
+
     /// Shuffles `items` (Fisher and Yates).
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {

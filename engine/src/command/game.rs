@@ -100,7 +100,7 @@ struct Search {
 }
 
 impl Search {
-    /// What judges positions; `bundled` is a network's file.
+    /// What judges positions; `bundled` are networks' files.
     fn source(&self, bundled: &[&[u8]]) -> Result<Source, Failure> {
         if self.random_games {
             return Ok(Source::RandomGames);

@@ -26,15 +26,7 @@ pub fn draw(logits: &[f32], temperature: f32, seed: u64) -> Option<usize> {
     }
     let weight = |logit: &f32| (f64::from(logit - top) / f64::from(temperature)).exp();
     let weights: Vec<f64> = logits.iter().map(weight).collect();
-    // 53 random bits: every one of them counts in an f64.
-    let point = Rng::from_state(seed).unit();
-    let mut left = point * weights.iter().sum::<f64>();
-    let hit = weights.iter().position(|weight| {
-        left -= weight;
-        left < 0.0
-    });
-    // Rounding can leave something behind the last of them.
-    hit.or_else(|| weights.iter().rposition(|weight| *weight > 0.0))
+    Rng::from_state(seed).draw(&weights)
 }
 
 #[cfg(test)]

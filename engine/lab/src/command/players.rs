@@ -8,11 +8,12 @@ use engine::command::output::{Failure, Sink};
 use engine::errors::FileError;
 use engine::files::write_whole;
 use engine::interrupt::raised_by_ctrl_c;
-use engine::play::network::{Installed, Networks};
+use engine::play::network::NetworkError;
 use engine::progress::progress;
 use engine::workers::{Crew, cores, deal};
 use nn::Evaluator;
-use nn::device::Backend;
+use nn::checkpoint::Network;
+use nn::evaluator::cpu::CpuEvaluator;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -100,12 +101,9 @@ impl PlayersArgs {
 
     /// The players' evaluators.
     fn team(&self) -> Result<Vec<Arc<dyn Evaluator>>, Failure> {
-        let open = |player: usize| {
-            let name = format!("{}#{player}", self.file.display());
-            Installed::default().open(Some(Path::new(&name)), Backend::Cpu)
-        };
-        let first = open(0)?;
-        let held = first.players;
+        let network = Network::load(&self.file)
+            .map_err(|why| NetworkError::File { path: self.file.clone(), why })?;
+        let held = network.layout.config.players;
         let players = self.players.map_or(held, usize::from);
         if players < 2 {
             let path = self.file.display();
@@ -113,14 +111,11 @@ impl PlayersArgs {
                 format!("{path} has one player: say how many there are to be, --players").into()
             );
         }
-        if players != held {
-            return Ok(vec![first.evaluator; players]);
-        }
-        let mut team = vec![first.evaluator];
-        for player in 1..held {
-            team.push(open(player)?.evaluator);
-        }
-        Ok(team)
+        let own =
+            (0..if players == held { held } else { 1 }).filter_map(|at| network.of_player(at));
+        let own: Vec<Arc<dyn Evaluator>> =
+            own.map(|own| Arc::new(CpuEvaluator::fastest(&own)) as Arc<dyn Evaluator>).collect();
+        Ok(own.iter().cycle().take(players).cloned().collect())
     }
 }
 

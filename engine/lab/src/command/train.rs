@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use train::network::{
-    BurnStep, CpuStep, Learns, Loss, Progress, RunConfig, Session, Step, TeamConfig, Watcher,
+    BurnStep, CpuStep, Loss, Progress, RunConfig, Session, Step, TeamConfig, Watcher,
 };
 
 /// Train a network; run again with the same folder to go on.
@@ -69,9 +69,6 @@ pub struct Train {
     /// Win probability by which a move may lie below the best one to be preferred for its reward [default: 0.02]
     #[arg(long, value_name = "X", requires = "rewards", value_parser = super::args::read_fraction)]
     slack: Option<f32>,
-    /// Learn the vectors of the players after the first alone: the first one stays what it is
-    #[arg(long, requires = "rewards")]
-    adapters: bool,
     /// Time limit in minutes
     #[arg(long, help = "Stop after this many minutes; the next run continues")]
     minutes: Option<f64>,
@@ -176,9 +173,6 @@ fn work(args: &Train) -> Result<(), Failure> {
     config.network.players = args.players.map_or(config.network.players, usize::from);
     if let Some(rewards) = args.rewards.clone() {
         let strength = args.strength.unwrap_or(STRENGTH);
-        if args.adapters {
-            config.learns = Learns::Players;
-        }
         config.team = Some(TeamConfig { rewards, strength, slack: args.slack.unwrap_or(SLACK) });
     }
     config.network.check()?;

@@ -22,7 +22,7 @@ const TABLE_BYTES: usize = 256 << 20;
 /// Largest part of a position's search: a few seconds. Positions that take longer are left out.
 pub(super) const SOLVER_NODES: u64 = 20_000_000;
 /// Share of random moves in the games of [`Kind::Played`] (paper 000, appendix B).
-pub(super) const RANDOM_SHARE: f64 = 0.4;
+const RANDOM_SHARE: f64 = 0.4;
 
 /// A game that a solver knows.
 pub trait Solved: Game + Clone {
@@ -222,6 +222,14 @@ pub fn questions<G: Solved>(
     Ok(Some(found))
 }
 
+/// The moves among which paper 000's generator chooses, given their values: all of them, or those that keep the value.
+pub(super) fn generated(values: &[(u16, i32)], random: &mut Rng) -> Vec<u16> {
+    let best = values.iter().map(|(_, value)| *value).max();
+    let all = random.chance(RANDOM_SHARE);
+    let kept = values.iter().filter(|(_, value)| all || Some(*value) == best);
+    kept.map(|(action, _)| *action).collect()
+}
+
 /// The solved positions of one game; one alone of a random game, for neighbouring positions differ little.
 fn one_game<G: Solved>(
     game: &G,
@@ -242,11 +250,8 @@ fn one_game<G: Solved>(
                 Kind::Random => seen.push((state.clone(), moves.clone())),
                 Kind::Played => {
                     if let Some(values) = solver.verdicts(&state, SOLVER_NODES) {
-                        let question = Question { moves: moves.clone(), values };
-                        if !random.chance(RANDOM_SHARE) {
-                            choice.retain(|action| question.keeps(*action));
-                        }
-                        found.push(question);
+                        choice = generated(&values, random);
+                        found.push(Question { moves: moves.clone(), values });
                     }
                 }
             }

@@ -2,7 +2,7 @@
 //! position has exact labels.
 
 use super::exact::Exact;
-use super::exam::{RANDOM_SHARE, SOLVER_NODES, Solved};
+use super::exam::{SOLVER_NODES, Solved, generated};
 use super::record::{Record, Turn};
 use nn::rng::{Rng, split_mix};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -59,12 +59,7 @@ impl<'a, G: Solved> Teacher<'a, G> {
 /// Labels a position with the values of its moves, and chooses one of these.
 fn turn(verdicts: &[(u16, i32)], random: &mut Rng) -> Turn {
     let best = verdicts.iter().map(|(_, value)| *value).max().unwrap_or(0);
-    let keeping = verdicts.iter().filter(|(_, value)| *value == best);
-    let choice: Vec<u16> = if random.chance(RANDOM_SHARE) {
-        verdicts.iter().map(|(action, _)| *action).collect()
-    } else {
-        keeping.map(|(action, _)| *action).collect()
-    };
+    let choice = generated(verdicts, random);
     Turn {
         action: choice[random.below(choice.len())],
         visits: verdicts.iter().map(|(_, value)| u32::from(*value == best)).collect(),

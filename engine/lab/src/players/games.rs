@@ -94,12 +94,7 @@ fn play_batch(
 
 /// A place, with the probability that stands there.
 fn draw(shares: &[f32], random: &mut Rng) -> Option<usize> {
-    let mut left = random.unit() * shares.iter().map(|share| f64::from(*share)).sum::<f64>();
-    let drawn = shares.iter().position(|share| {
-        left -= f64::from(*share);
-        left < 0.0
-    });
-    drawn.or_else(|| argmax(shares))
+    random.draw(&shares.iter().copied().map(f64::from).collect::<Vec<f64>>())
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use nn::checkpoint::Network;
 use nn::encode::board::FLAG_OUR_CASTLING_ROOK;
 use nn::encode::{Features, MoveCode};
 use nn::files::{MAX_TEXT, read_text};
+use nn::kernels::{Isa, ops};
 use nn::net::{CENTRES, Layout, TOKENS};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -163,7 +164,11 @@ impl Players {
         let weights = &self.rewards[player];
         for example in batch.iter_mut().filter(|example| !example.features.has_action) {
             let Some(teacher) = &mut example.teacher else { continue };
-            let values: Vec<f32> = teacher.actions.iter().map(|shares| mean(shares)).collect();
+            let values: Vec<f32> = teacher
+                .actions
+                .iter()
+                .map(|shares| ops::dot(Isa::found(), shares, &CENTRES))
+                .collect();
             let best = values.iter().copied().fold(0.0, f32::max);
             let good: Vec<usize> =
                 (0..values.len()).filter(|at| values[*at] >= best - self.config.slack).collect();
@@ -183,11 +188,6 @@ impl Players {
             example.visits.clone_from(&teacher.policy);
         }
     }
-}
-
-/// The expected win probability of a distribution over buckets.
-fn mean(shares: &[f32]) -> f32 {
-    shares.iter().zip(CENTRES).map(|(share, centre)| share * centre).sum()
 }
 
 #[cfg(test)]

@@ -68,12 +68,7 @@ impl Table {
         let learner = random.below(self.settings.players);
         let moves_first = random.chance(0.5);
         let row = &self.opponents[usize::from(moves_first)][learner];
-        let mut left = random.unit();
-        let drawn = row.iter().position(|share| {
-            left -= share;
-            left < 0.0
-        });
-        let opponent = drawn.unwrap_or(learner);
+        let opponent = random.draw(row).unwrap_or(learner);
         let same = opponent == learner;
         if moves_first {
             Pairing { players: [learner, opponent], teach: [true, same] }
