@@ -38,7 +38,7 @@ pub struct Network {
     pub name: String,
     /// It computes on a GPU, which the CPU can take over from.
     pub on_gpu: bool,
-    /// Players in its file.
+    /// Players in its file; 1 if one of them was named.
     pub players: usize,
 }
 
@@ -136,7 +136,8 @@ impl Default for Installed {
 impl Networks for Installed {
     fn open(&self, file: Option<&Path>, backend: Backend) -> Result<Network, NetworkError> {
         let (team, player) = read(file)?;
-        let (network, players) = (of_player(&team, file, player)?, team.layout.config.players);
+        let network = of_player(&team, file, player)?;
+        let players = if player.is_some() { 1 } else { team.layout.config.players };
         let (device, note) = pick(backend);
         let source = match source(file) {
             Source::BuiltIn(_) => "built-in network".to_owned(),
@@ -171,18 +172,18 @@ pub fn load(file: Option<&Path>) -> Result<checkpoint::Network, NetworkError> {
 fn of_player(
     team: &checkpoint::Network,
     file: Option<&Path>,
-    player: usize,
+    player: Option<usize>,
 ) -> Result<checkpoint::Network, NetworkError> {
-    team.of_player(player).ok_or_else(|| {
+    team.of_player(player.unwrap_or(0)).ok_or_else(|| {
         let (file, last) =
             (quote_path(file.unwrap_or(Path::new(""))), team.layout.config.players - 1);
         NetworkError::Failed(format!("cannot use network {file}: its last player is {last}"))
     })
 }
 
-/// All players of a file, and which one was asked for.
-fn read(file: Option<&Path>) -> Result<(checkpoint::Network, usize), NetworkError> {
-    let (file, player) = file.map_or((None, 0), player_of);
+/// All players of a file, and which one was named.
+fn read(file: Option<&Path>) -> Result<(checkpoint::Network, Option<usize>), NetworkError> {
+    let (file, player) = file.map_or((None, None), player_of);
     let network = match source(file) {
         Source::File(path) => checkpoint::Network::load(path)
             .map_err(|why| NetworkError::File { path: path.to_owned(), why }),
@@ -194,11 +195,11 @@ fn read(file: Option<&Path>) -> Result<(checkpoint::Network, usize), NetworkErro
 }
 
 /// The file and the player that a name with `#` at its end means. A file that is called so is itself.
-fn player_of(name: &Path) -> (Option<&Path>, usize) {
+fn player_of(name: &Path) -> (Option<&Path>, Option<usize>) {
     let split = name.to_str().filter(|_| !name.exists()).and_then(|text| text.rsplit_once('#'));
     match split.and_then(|(file, player)| Some((file, player.parse().ok()?))) {
-        Some((file, player)) => ((!file.is_empty()).then(|| Path::new(file)), player),
-        None => (Some(name), 0),
+        Some((file, player)) => ((!file.is_empty()).then(|| Path::new(file)), Some(player)),
+        None => (Some(name), None),
     }
 }
 
@@ -266,7 +267,8 @@ mod tests {
         let open = |name: &Path| Installed::default().open(Some(name), Backend::Cpu);
         let numbered = |player: &str| folder.join(format!("team#file.safetensors{player}"));
         let [first, last] = ["", "#2"].map(|player| open(&numbered(player)).unwrap());
-        assert_eq!((first.players, last.players), (3, 3));
+        // A named player has no team: `#2#1` would be no file.
+        assert_eq!((first.players, last.players), (3, 1));
         assert!(last.name.contains("#2)") || last.name.contains("#2,"), "{}", last.name);
         assert_ne!(first.name, last.name);
         let why = open(&numbered("#3")).err().unwrap().to_string();
