@@ -14,6 +14,7 @@ mod options;
 pub mod output;
 pub mod paths;
 mod perft;
+mod team;
 pub mod think;
 pub mod uci;
 mod version;
@@ -54,6 +55,8 @@ enum Command {
     Imagine(imagine::Imagine),
     /// Print the search tree that the network writes for a position
     Think(think::Think),
+    /// Show what each player of a team finds in a position
+    Team(team::Team),
     /// Try, one by one, all that playing rests on: network, instructions, memory, tables, UCI, GUIs
     Doctor(doctor::Doctor),
     /// Play or solve other games: Connect Four, Hex
@@ -93,6 +96,7 @@ impl Cli {
             Command::Eval(eval) => eval.run(),
             Command::Imagine(imagine) => imagine.run(),
             Command::Think(think) => think.run(),
+            Command::Team(team) => team.run(),
             Command::Game(game) => game.run(),
             Command::Completions(completions) => completions.run(Cli::command()),
             Command::Man(manual) => manual.run(Cli::command()),

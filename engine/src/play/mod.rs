@@ -16,6 +16,7 @@ pub(crate) mod job;
 pub mod kept_tree;
 pub(crate) mod lag;
 pub(crate) mod limits;
+pub mod lineup;
 pub(crate) mod loader;
 pub(crate) mod mate_question;
 mod memory_limit;

@@ -83,6 +83,9 @@ struct Learn {
     /// Games of a generation
     #[arg(long, default_value_t = 500)]
     games: usize,
+    /// Learning rate; a run may go on with a smaller one
+    #[arg(long, default_value_t = 0.002, value_parser = read_fraction)]
+    rate: f32,
     /// The network to begin with; its channels and blocks hold [default: random weights]
     #[arg(long, value_name = "FILE")]
     init: Option<PathBuf>,
@@ -179,6 +182,7 @@ impl Learn {
         let mut settings = Settings::new(game, self.seed);
         settings.training.channels = self.channels.clamp(1, 256);
         settings.training.blocks = self.blocks.clamp(1, 64);
+        settings.training.rate = self.rate;
         settings.play.games = self.games.max(1);
         settings.init = self.init.clone();
         settings.starts = self.starts.clone();

@@ -3,13 +3,14 @@
 use super::args::{read_fraction, read_openings};
 use crate::measure::puzzles::open::open;
 use crate::measure::puzzles::{Puzzle, Task, spread};
-use crate::measure::team::lineup::{Lineup, LineupPlan};
 use crate::measure::team::report::Report;
 use crate::measure::team::task::Item;
 use crate::measure::team::{plot, run};
+use crate::networks::LabNetworks;
 use clap::Args;
 use engine::command::output::{Failure, Sink};
 use engine::interrupt::raised_by_ctrl_c;
+use engine::play::lineup::{Lineup, LineupPlan};
 use engine::progress::progress;
 use engine::workers::{Crew, cores};
 use std::path::PathBuf;
@@ -68,13 +69,14 @@ impl TeamArgs {
             .into());
         }
         let (items, graded) = self.items()?;
-        let lineup = Lineup::open(&LineupPlan {
+        let plan = LineupPlan {
             weights: self.weights.clone(),
             files: self.files.clone(),
             players: usize::from(self.team),
             noise: self.noise,
             nodes: self.nodes,
-        })?;
+        };
+        let lineup = Lineup::open(&LabNetworks::default(), &plan)?;
         let mut out = Sink::default();
         lineup.names().for_each(|name| out.say(name));
         let bar = progress(items.len());

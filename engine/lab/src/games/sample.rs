@@ -4,6 +4,7 @@ use games::game::{Game, Grid, Image};
 use games::net::{CELLS, ENDS, PLANES, RESULTS, planes};
 use games::world::INTRINSIC;
 use nn::net::config::BUCKETS;
+use std::borrow::Cow;
 use train::network::Buckets;
 
 /// Added to the logit of an illegal move.
@@ -26,9 +27,17 @@ pub struct Sample<S> {
     pub intrinsic: [f32; INTRINSIC],
 }
 
+impl<S> Sample<S> {
+    /// A position of which only the rules are known.
+    pub(super) fn unlabelled(state: S) -> Sample<S> {
+        let intrinsic = [f32::NAN; INTRINSIC];
+        Sample { state, policy: Vec::new(), values: Vec::new(), score: 0.5, player: 0, intrinsic }
+    }
+}
+
 /// How a sample is used in one batch.
-pub(super) struct Use<'a, S> {
-    pub sample: &'a Sample<S>,
+pub(super) struct Use<'a, S: Clone> {
+    pub sample: Cow<'a, Sample<S>>,
     /// Index of the symmetry.
     pub image: usize,
     /// A legal move to mark: then the next state is the only target.

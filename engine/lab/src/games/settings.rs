@@ -85,20 +85,28 @@ impl Settings {
     }
 }
 
-/// Writes the settings of a new folder, or compares them with those of a begun one.
+/// Writes the settings of a new folder, or compares them with those of a begun one. The learning rate may change: it falls in the course
+/// of a run (paper 004).
 ///
 /// # Errors
 /// The file cannot be read or written, is none of a run, or differs.
 pub fn check_settings(settings: &Settings, path: &Path) -> Result<(), LearnError> {
-    if !path.exists() {
+    let save = || {
         let text = serde_json::to_string_pretty(settings).unwrap_or_default();
-        return Ok(write_whole(path, text + "\n").map_err(FileError::of(path))?);
+        write_whole(path, text + "\n").map_err(FileError::of(path))
+    };
+    if !path.exists() {
+        return Ok(save()?);
     }
     let other = |what: String| LearnError::Settings { path: path.to_owned(), what };
-    let found: Settings = serde_json::from_str(&read_whole_text(path)?)
+    let mut found: Settings = serde_json::from_str(&read_whole_text(path)?)
         .map_err(|why| other(format!("no settings of a run ({why})")))?;
     if found == *settings {
         return Ok(());
+    }
+    found.training.rate = settings.training.rate;
+    if found == *settings {
+        return Ok(save()?);
     }
     let of = |settings: &Settings| {
         let text = serde_json::to_string_pretty(settings).unwrap_or_default();

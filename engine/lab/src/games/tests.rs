@@ -14,6 +14,7 @@ use games::hex::Hex;
 use games::net::{BoardNet, NetworkFile, Outputs};
 use games::world::INTRINSIC;
 use nn::rng::Rng;
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fs;
 use std::path::PathBuf;
@@ -36,8 +37,15 @@ fn states<G: Game>(game: &G, count: usize) -> Vec<G::State> {
     states
 }
 
-fn uses<S>(samples: &[Sample<S>], marked: impl Fn(&S) -> Option<u16>) -> Vec<Use<'_, S>> {
-    samples.iter().map(|sample| Use { sample, image: 0, marked: marked(&sample.state) }).collect()
+fn uses<S: Clone>(samples: &[Sample<S>], marked: impl Fn(&S) -> Option<u16>) -> Vec<Use<'_, S>> {
+    samples
+        .iter()
+        .map(|sample| Use {
+            sample: Cow::Borrowed(sample),
+            image: 0,
+            marked: marked(&sample.state),
+        })
+        .collect()
 }
 
 fn compare<G: Game>(game: &G, count: usize, channels: usize, player: usize) {
@@ -128,7 +136,7 @@ fn compare_gradients<G: Game>(game: &G) {
         .enumerate()
         .map(|(i, sample)| {
             let marked = game.moves(&sample.state).last().copied().filter(|_| i % 4 == 1);
-            Use { sample, image: image(i), marked }
+            Use { sample: Cow::Borrowed(sample), image: image(i), marked }
         })
         .collect();
     let batch = Batch::new(game, &grid, &uses, &Buckets::new(0.75));
@@ -268,6 +276,15 @@ fn a_seed_repeats_exactly_even_after_a_kill_and_on_more_threads() {
     other.play.long = 41;
     let why = learn(&game, &other, &first, 1, ONE, &AtomicBool::new(false)).unwrap_err();
     assert!(why.to_string().contains("the run has \"long\": 40, not \"long\": 41"), "{why}");
+    // The learning rate falls in the course of a run.
+    other = tiny();
+    other.training.rate /= 10.0;
+    learn(&game, &other, &first, 1, ONE, &AtomicBool::new(false)).unwrap();
+    let why =
+        learn(&game, &Settings { taught: true, ..tiny() }, &first, 1, ONE, &AtomicBool::new(false));
+    assert!(why.is_err(), "the rate alone may change");
+    let stored = fs::read_to_string(first.join("config.json")).unwrap();
+    assert!(stored.contains(&format!("\"rate\": {}", other.training.rate)), "{stored}");
     [first, second].iter().for_each(|folder| fs::remove_dir_all(folder).unwrap());
 }
 

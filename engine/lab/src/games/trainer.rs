@@ -14,6 +14,7 @@ use nn::rng::{Rng, split_mix};
 use rayon::iter::ParallelIterator;
 use rayon::slice::ParallelSlice;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::path::Path;
 use train::network::{Buckets, Optimizer, OptimizerConfig};
 
@@ -23,7 +24,9 @@ const DEVIATION: f32 = 0.75;
 /// Samples of a pass: their activations fit the caches.
 const CHUNK: usize = 16;
 /// Share of samples that teach the next state.
-const MARKED: f64 = 0.125;
+const MARKED: f64 = 0.25;
+/// Share of those in positions of random moves: in games of good players few boards are such that a beginner reaches.
+const RANDOM: f64 = 0.5;
 /// Share of those, where a move ends the game, that mark such a move: few moves do.
 const ENDING: f64 = 0.5;
 /// Of a position without policy target, one in this many draws is used.
@@ -222,22 +225,45 @@ fn choose<'a, G: Game>(
 ) -> Use<'a, G::State> {
     let image = random.below(grid.images.len());
     loop {
-        let sample = &window[random.below(window.len())];
+        let sample = Cow::Borrowed(&window[random.below(window.len())]);
         if random.chance(MARKED) {
-            let mut moves = game.moves(&sample.state);
-            let ends = |action: &u16| {
-                let mut next = sample.state.clone();
-                game.play(&mut next, *action);
-                game.end(&next).is_some()
+            let sample = if random.chance(RANDOM) {
+                Cow::Owned(Sample::unlabelled(random_position(game, random)))
+            } else {
+                sample
             };
-            let ending: Vec<u16> = moves.iter().copied().filter(ends).collect();
-            if !ending.is_empty() && random.chance(ENDING) {
-                moves = ending;
-            }
-            return Use { sample, image, marked: Some(moves[random.below(moves.len())]) };
+            let marked = Some(marked(game, &sample.state, random));
+            return Use { sample, image, marked };
         }
         if !sample.policy.is_empty() || random.chance(UNSEARCHED) {
             return Use { sample, image, marked: None };
         }
     }
+}
+
+/// A legal move to mark.
+fn marked<G: Game>(game: &G, state: &G::State, random: &mut Rng) -> u16 {
+    let mut moves = game.moves(state);
+    let ends = |action: &u16| {
+        let mut next = state.clone();
+        game.play(&mut next, *action);
+        game.end(&next).is_some()
+    };
+    let ending: Vec<u16> = moves.iter().copied().filter(ends).collect();
+    if !ending.is_empty() && random.chance(ENDING) {
+        moves = ending;
+    }
+    moves[random.below(moves.len())]
+}
+
+/// A position of a game of random moves, each as likely.
+fn random_position<G: Game>(game: &G, random: &mut Rng) -> G::State {
+    let mut state = game.start();
+    let mut positions = Vec::new();
+    while game.end(&state).is_none() {
+        positions.push(state.clone());
+        let moves = game.moves(&state);
+        game.play(&mut state, moves[random.below(moves.len())]);
+    }
+    positions.swap_remove(random.below(positions.len()))
 }

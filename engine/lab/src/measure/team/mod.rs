@@ -1,18 +1,17 @@
 //! Measures of a team of players on one file: puzzles solved by player 0 alone, by each player, by anyone (`max`) and by
 //! each rule's choice, at equal totals and at the same nodes for each player; and how often players disagree.
 //!
-//! [`lineup`] has the players and their searches, [`task`] judges moves, [`tally`] counts, [`report`] prints, [`plot`] draws.
+//! [`engine::play::lineup`] has the players and their searches, [`task`] judges moves, [`tally`] counts, [`report`] prints, [`plot`] draws.
 
-pub mod lineup;
 pub mod plot;
 pub mod report;
 pub mod tally;
 pub mod task;
 
 use crate::measure::MeasureError;
+use engine::play::lineup::{Lineup, Look};
 use engine::team::{Opinion, TeamRule, choose};
 use engine::workers::{Crew, deal};
-use lineup::{Lineup, Look};
 use mcts::Snapshot;
 use tally::{Tally, Tried, View};
 use task::{Item, Verdict};
@@ -46,7 +45,7 @@ fn examine(item: &Item, lineup: &mut Lineup) -> Result<Tried, MeasureError> {
     let mut verdicts = vec![Verdict::default(); contestants];
     let mut views = None;
     for step in &item.steps {
-        let looks = lineup.look(&step.game)?;
+        let looks = lineup.look(&step.game).map_err(MeasureError::Evaluation)?;
         let judged: Vec<Verdict> = looks
             .iter()
             .map(|look| judge(item, step, look))

@@ -1,15 +1,15 @@
 //! The players of a team and their searches, each with a tree of its own: what the engine's options `TeamFiles` and
 //! `TeamNoise` name.
 
-use crate::measure::MeasureError;
-use crate::networks::LabNetworks;
-use engine::chess::action::Action;
-use engine::chess::game::Game;
-use engine::options::settings::{Backend, Settings};
-use engine::play::analyst::{Analyst, Effort};
-use engine::play::params::reseed;
-use engine::team::share;
+use super::analyst::{Analyst, Effort};
+use super::network::{NetworkError, Networks};
+use super::params::reseed;
+use crate::chess::action::Action;
+use crate::chess::game::Game;
+use crate::options::settings::{Backend, Settings};
+use crate::team::share;
 use mcts::Snapshot;
+use nn::EvalError;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
@@ -46,6 +46,7 @@ struct Player {
 
 /// What the players found at one budget.
 pub struct Look {
+    /// By player.
     pub players: Vec<Snapshot<Action>>,
 }
 
@@ -54,7 +55,7 @@ impl Lineup {
     ///
     /// # Errors
     /// Names the one that cannot be used.
-    pub fn open(plan: &LineupPlan) -> Result<Lineup, MeasureError> {
+    pub fn open(networks: &dyn Networks, plan: &LineupPlan) -> Result<Lineup, NetworkError> {
         let names: Vec<String> = plan.files.iter().map(|file| file.display().to_string()).collect();
         let weights = plan.weights.as_ref().map(|file| file.display().to_string());
         let first = Settings {
@@ -67,9 +68,7 @@ impl Lineup {
             team_files: names.join(";"),
             ..Settings::default()
         };
-        let open = |settings: &Settings| {
-            Analyst::new(&LabNetworks::default(), settings.clone()).map_err(MeasureError::Network)
-        };
+        let open = |settings: &Settings| Analyst::new(networks, settings.clone());
         let analyst = open(&first)?;
         let others = first.other_players(analyst.players());
         let mut players = vec![Player { analyst, settings: first.clone(), noise: None }];
@@ -104,6 +103,12 @@ impl Lineup {
         self.players.len()
     }
 
+    /// Player 0's network, for humans.
+    #[must_use]
+    pub fn network(&self) -> &str {
+        self.players.first().map_or("", |player| player.analyst.network())
+    }
+
     /// A line for each player: its network and its noise.
     pub fn names(&self) -> impl Iterator<Item = String> {
         self.players.iter().enumerate().map(|(at, player)| {
@@ -116,7 +121,7 @@ impl Lineup {
     ///
     /// # Errors
     /// A network failed.
-    pub fn look(&mut self, game: &Game) -> Result<Vec<Look>, MeasureError> {
+    pub fn look(&mut self, game: &Game) -> Result<Vec<Look>, EvalError> {
         let mut looks = [Vec::new(), Vec::new()];
         for at in 0..self.players.len() {
             let share = share(self.nodes, self.players.len(), at);
@@ -134,7 +139,7 @@ impl Lineup {
                 } else {
                     let effort = Effort::Nodes(nodes);
                     let watch = &mut |_: &mcts::View<'_, _>| ControlFlow::Continue(());
-                    player.analyst.search(game, effort, watch).map_err(MeasureError::Evaluation)?
+                    player.analyst.search(game, effort, watch)?
                 };
                 look.push(found);
             }

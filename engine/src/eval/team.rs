@@ -1,0 +1,234 @@
+//! What each player of a team finds in one position, as a table and as boards side by side (paper 003).
+
+use crate::chess::action::Action;
+use crate::chess::game::Game;
+use crate::markup::board::{Arrow, BOARD_STYLE, diagram, pieces, side};
+use crate::markup::escape;
+use crate::play::lineup::Look;
+use crate::team::{Opinion, TeamRule, choose};
+use mcts::{Line, Snapshot};
+use shakmaty::Position;
+use std::fmt::{self, Write as _};
+
+/// Plies of a line that are shown.
+const PLIES: usize = 6;
+/// Moves of a player that get an arrow, and their least share of its visits.
+const ARROWS: usize = 3;
+const LEAST_SHARE: f64 = 0.1;
+/// Boards of a row.
+const COLUMNS: usize = 5;
+/// Side of a board, and its size with heading and line.
+const BOARD: usize = 220;
+const CELL: [usize; 2] = [BOARD + 20, BOARD + 80];
+const MARGIN: usize = 20;
+/// Size of the title.
+const HEAD: [usize; 2] = [680, 92];
+
+const STYLE: &str = "text { font: 13px system-ui, sans-serif; fill: #22211f; }
+.title { font-size: 18px; font-weight: 600; } .head { font-weight: 600; } .soft { fill: #6b6862; font-size: 12px; }
+.arrow.best path { stroke: #bf7a1c; } .arrow.best .head { fill: #bf7a1c; stroke: none; }
+.arrow.own path { stroke: #4a74ad; } .arrow.own .head { fill: #4a74ad; stroke: none; }
+.arrow.other { opacity: .45; } .arrow.other path { stroke: #6b6862; } .arrow.other .head { fill: #6b6862; stroke: none; }
+";
+
+/// The searches of a team in one position.
+pub struct TeamView<'a> {
+    /// The position.
+    pub game: &'a Game,
+    /// What each player found.
+    pub look: &'a Look,
+    /// How the player that moves is chosen.
+    pub rule: TeamRule,
+}
+
+/// One player's choice.
+struct Choice {
+    /// In standard notation.
+    san: String,
+    /// V.
+    value: f32,
+    /// Its visits, and those of all moves.
+    visits: u64,
+    all: u64,
+    /// What it expects, in standard notation, the move first.
+    line: String,
+    arrows: Vec<Arrow>,
+}
+
+impl TeamView<'_> {
+    /// The player that moves; None if no player has searched.
+    fn chosen(&self) -> Option<usize> {
+        let opinions: Vec<_> = self.look.players.iter().map(Opinion::of).collect();
+        choose(self.rule, &opinions)
+    }
+
+    /// Each player's choice; None for one that has not searched.
+    fn choices(&self) -> Vec<Option<Choice>> {
+        let chosen = self.chosen();
+        let choice = |(at, found)| self.choice(found, chosen == Some(at));
+        self.look.players.iter().enumerate().map(choice).collect()
+    }
+
+    fn choice(&self, found: &Snapshot<Action>, plays: bool) -> Option<Choice> {
+        let opinion = Opinion::of(found)?;
+        let best = found.lines.first()?;
+        let all = found.lines.iter().map(|line| line.visits).sum();
+        let likely = |line: &&Line<Action>| line.visits as f64 >= LEAST_SHARE * all as f64;
+        let rest = found.lines.iter().skip(1).filter(likely).take(ARROWS - 1);
+        let arrow = |line: &Line<Action>, class| {
+            let action = line.moves.first()?;
+            Some(Arrow { from: action.origin(), to: action.target(), class })
+        };
+        // The player's own move last: it is drawn above the others.
+        let mut arrows: Vec<Arrow> = rest.filter_map(|line| arrow(line, "other")).collect();
+        arrows.extend(arrow(best, if plays { "best" } else { "own" }));
+        let line = sans(self.game, &best.moves);
+        Some(Choice {
+            san: line.first()?.clone(),
+            value: opinion.value,
+            visits: best.visits,
+            all,
+            line: line.join(" "),
+            arrows,
+        })
+    }
+
+    /// `value plays Nf3 of player 2`.
+    fn verdict(&self, choices: &[Option<Choice>]) -> String {
+        let chosen = self.chosen().and_then(|at| Some((at, choices.get(at)?.as_ref()?)));
+        let played = chosen.map_or_else(
+            || "no player has searched".to_owned(),
+            |(at, choice)| format!("rule {} plays {} of player {at}", self.rule.name(), choice.san),
+        );
+        let mut moves: Vec<&str> = choices.iter().flatten().map(|choice| &*choice.san).collect();
+        moves.sort_unstable();
+        moves.dedup();
+        format!("{played}; different moves: {}", moves.len())
+    }
+
+    /// A board for each player with its move, and others that it visited often. `network` is the network's name.
+    #[must_use]
+    pub fn svg(&self, network: &str) -> String {
+        let choices = self.choices();
+        let columns = choices.len().clamp(1, COLUMNS);
+        let width = 2 * MARGIN + HEAD[0].max(columns * CELL[0]);
+        let height = HEAD[1] + choices.len().div_ceil(columns) * CELL[1] + MARGIN;
+        let mut out = format!(
+            "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {width} {height}' width='{width}' \
+             height='{height}'>\n<style>\n{BOARD_STYLE}{STYLE}</style>\n{}\
+             <rect width='{width}' height='{height}' fill='#fbfaf7'/>\n\
+             <text x='{MARGIN}' y='32' class='title'>{} to move: {}</text>\n\
+             <text x='{MARGIN}' y='52' class='soft'>{}, {}</text>\n\
+             <text x='{MARGIN}' y='70' class='soft'>Orange: the move played. Blue: the choice of another player. \
+             Grey: a move with a tenth of its visits or more.</text>\n",
+            pieces(),
+            side(self.game.position().turn()),
+            escape(&self.verdict(&choices)),
+            escape(&self.game.fen()),
+            escape(network)
+        );
+        for (at, choice) in choices.iter().enumerate() {
+            let (x, y) = (MARGIN + at % columns * CELL[0], HEAD[1] + at / columns * CELL[1]);
+            let (heading, figures, line, arrows) = match choice {
+                Some(Choice { san, value, visits, all, line, arrows }) => (
+                    format!("Player {at}: {san}"),
+                    format!("{:.1} %, {visits} of {all} visits", 100.0 * value),
+                    line.as_str(),
+                    arrows.as_slice(),
+                ),
+                None => (format!("Player {at}"), "has not searched".to_owned(), "", &[][..]),
+            };
+            let texts = [
+                (18, "head", escape(&heading)),
+                (34, "soft", figures),
+                (BOARD + 60, "soft", escape(line)),
+            ];
+            for (below, class, text) in texts {
+                let _ =
+                    writeln!(out, "<text x='{x}' y='{}' class='{class}'>{text}</text>", y + below);
+            }
+            let board = diagram(self.game.position(), arrows, &format!("Player {at}"));
+            let top = y + 42;
+            let _ = writeln!(
+                out,
+                "<svg x='{x}' y='{top}' width='{BOARD}' height='{BOARD}'>{board}</svg>"
+            );
+        }
+        out + "</svg>\n"
+    }
+}
+
+impl fmt::Display for TeamView<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let choices = self.choices();
+        writeln!(f, "player  move      chance   visits        line")?;
+        for (at, choice) in choices.iter().enumerate() {
+            match choice {
+                Some(Choice { san, value, visits, all, line, .. }) => writeln!(
+                    f,
+                    "{at:<7} {san:<8} {:>5.1} % {:>8} {:<10} {line}",
+                    100.0 * value,
+                    visits,
+                    format!("of {all}")
+                ),
+                None => writeln!(f, "{at:<7} has not searched"),
+            }?;
+        }
+        write!(f, "\n{}", self.verdict(&choices))
+    }
+}
+
+/// The first moves of a line in standard notation.
+fn sans(game: &Game, moves: &[Action]) -> Vec<String> {
+    let mut game = game.clone();
+    let san = |action: &Action| {
+        let san = game.san(*action);
+        game.play(*action).ok().map(|()| san)
+    };
+    moves.iter().take(PLIES).map_while(san).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mcts::Wdl;
+
+    fn found(game: &Game, moves: &[(&str, u64, f32)]) -> Snapshot<Action> {
+        let line = |&(text, visits, q): &(&str, u64, f32)| {
+            let mut after = game.clone();
+            Line {
+                moves: text.split(' ').map(|word| after.play_uci(word).unwrap()).collect(),
+                visits,
+                value: Wdl::from_score_and_draw(q, 0.1),
+                mate_plies: None,
+                prior: 0.5,
+                q,
+            }
+        };
+        let lines = moves.iter().map(line).collect();
+        Snapshot { lines, exploration: 1.0, ..Snapshot::default() }
+    }
+
+    #[test]
+    fn every_player_has_a_row_and_a_board_and_one_of_them_plays() {
+        let game = Game::default();
+        let players = vec![
+            found(&game, &[("e2e4 e7e5 g1f3", 60, 0.51), ("d2d4", 35, 0.50), ("a2a3", 5, 0.4)]),
+            found(&game, &[("d2d4", 90, 0.55), ("e2e4", 9, 0.50)]),
+            found(&game, &[("e2e4", 0, 0.5)]),
+        ];
+        let look = Look { players };
+        let view = TeamView { game: &game, look: &look, rule: TeamRule::Value };
+        let text = view.to_string();
+        assert!(text.contains("rule value plays d4 of player 1; different moves: 2"), "{text}");
+        assert!(text.contains("60 of 100     e4 e5 Nf3"), "{text}");
+        assert!(text.contains("2       has not searched"), "{text}");
+        let svg = view.svg("a <wild> one");
+        assert_eq!(svg.matches("class='board'").count(), 3);
+        let arrows = ["best", "own", "other"]
+            .map(|class| svg.matches(&format!("class='arrow {class}'")).count());
+        assert_eq!(arrows, [1, 1, 1], "a2a3 and the second player's e2e4 have too few visits");
+        assert_eq!(svg.matches("<svg").count(), svg.matches("</svg>").count());
+        assert!(svg.contains("a &lt;wild&gt; one"));
+    }
+}
