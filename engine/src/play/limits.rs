@@ -107,7 +107,9 @@ fn runs_no_clock(go: &Go) -> bool {
 
 fn budget(go: &Go, clock: Option<ClockState>, settings: TimeSettings) -> Option<Budget> {
     let clock = clock.map(|clock| Budget::from_clock(clock, settings));
-    let movetime = go.movetime.or_else(|| runs_no_clock(go).then_some(NO_CLOCK_MS));
+    let counted = go.nodes.is_some() || go.depth.is_some() || go.mate.is_some();
+    let owed = (runs_no_clock(go) && !counted).then_some(NO_CLOCK_MS);
+    let movetime = go.movetime.or(owed);
     let fixed = movetime.map(|movetime| Budget::fixed(movetime, settings.overhead));
     match (fixed, clock) {
         // Both: the clock is real, so it limits `movetime`.
@@ -167,8 +169,10 @@ mod tests {
         assert_eq!((found.clock, found.budget.unwrap().hard), (None, Duration::from_millis(950)));
         let own = limits(Go { btime: Some(5_000), ..go.clone() });
         assert_eq!(own.budget.unwrap().hard, Duration::from_millis(1), "the flag is falling");
-        let fixed = limits(Go { movetime: Some(100), ..go });
+        let fixed = limits(Go { movetime: Some(100), ..go.clone() });
         assert_eq!(fixed.budget.unwrap().hard, Duration::from_millis(95));
+        let deep = limits(Go { depth: Some(20), ..go });
+        assert_eq!((deep.budget, deep.depth), (None, Some(20)), "the depth is what was asked for");
     }
 
     #[test]

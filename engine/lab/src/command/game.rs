@@ -186,7 +186,9 @@ impl Learn {
         settings.play.games = self.games.max(1);
         settings.init = self.init.clone();
         settings.starts = self.starts.clone();
-        settings.taught = self.taught;
+        if self.taught {
+            settings = settings.taught();
+        }
         settings.team = (self.players > 1).then(|| TeamSettings {
             players: usize::from(self.players),
             extrinsic: self.lambda,

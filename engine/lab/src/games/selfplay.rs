@@ -38,7 +38,7 @@ pub struct Play {
     /// Exploration constant. More than in play: with as little the games of a run narrowed to few lines, and values outside of them
     /// were wrong.
     pub exploration: f32,
-    /// Concentration of the noise per move; 10 divided by the usual number of moves (004).
+    /// Concentration of the noise per move.
     pub alpha: f32,
     /// Plies of a game, or from a given position, whose moves are drawn in proportion to visits; the most visited move later.
     pub drawn_plies: usize,
@@ -46,6 +46,11 @@ pub struct Play {
     pub random_share: f64,
     /// As above.
     pub random_plies: usize,
+}
+
+/// Concentration of the Dirichlet noise per move: 10 divided by the usual number of moves (004).
+pub fn noise_alpha<G: Game>(game: &G) -> f32 {
+    10.0 / game.grid().moves.len() as f32
 }
 
 /// Who plays the games of a generation.

@@ -1,7 +1,7 @@
 //! The settings of a run, and their file in its folder, by which the folder is recognised.
 
 use super::error::LearnError;
-use super::selfplay::Play;
+use super::selfplay::{Play, noise_alpha};
 use super::team::table::TeamSettings;
 use super::trainer::Training;
 use engine::errors::FileError;
@@ -60,10 +60,11 @@ impl Settings {
                 long_share: 0.25,
                 noise: 0.25,
                 exploration: 2.5,
-                alpha: 10.0 / game.grid().moves.len() as f32,
+                alpha: noise_alpha(game),
                 drawn_plies: 16,
                 random_share: 0.5,
-                random_plies: 8,
+                // Fewer where moves are many, or each first move would hardly be played.
+                random_plies: if game.grid().moves.len() > 10 { 2 } else { 8 },
             },
             training: Training {
                 channels: 32,
@@ -82,6 +83,13 @@ impl Settings {
             team: None,
             taught: false,
         }
+    }
+
+    /// The same with games of the solver, whose labels are exact and take long.
+    #[must_use]
+    pub fn taught(self) -> Settings {
+        let training = Training { uses: 16.0, ..self.training };
+        Settings { taught: true, training, ..self }
     }
 }
 

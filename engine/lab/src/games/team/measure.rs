@@ -6,6 +6,7 @@ use super::world::{Placed, PlayerWorld};
 use crate::games::cached::Cached;
 use crate::games::exam::{Question, Solved};
 use crate::games::measure::score;
+use crate::games::selfplay::noise_alpha;
 use crate::league::elo::{Judgement, judge};
 use crate::measure::team::tally::{Tally, Tried, View};
 use crate::measure::team::task::Verdict;
@@ -60,7 +61,7 @@ impl Team<'_> {
         let Member { network, noise } = &self.members[player];
         let params = Params {
             noise_epsilon: noise.unwrap_or(0.0),
-            noise_alpha: 10.0 / game.grid().moves.len() as f32,
+            noise_alpha: noise_alpha(game),
             noise_seed: split_mix(game.key(state) ^ split_mix(player as u64)),
             ..network_params(1)
         };
