@@ -49,16 +49,12 @@ impl Imagine {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Cli;
+    use super::super::parsed;
     use super::*;
-    use clap::{CommandFactory, FromArgMatches};
 
     fn print(words: &[&str]) -> Result<String, String> {
-        let words = ["mavka", "imagine"].iter().chain(words);
-        let matches = Cli::command().try_get_matches_from(words).map_err(|why| why.to_string())?;
-        let (_, own) = matches.subcommand().expect("imagine");
+        let imagine: Imagine = parsed("imagine", words)?;
         let mut out = String::new();
-        let imagine = Imagine::from_arg_matches(own).expect("arguments");
         imagine.write(&mut |line| out += &format!("{line}\n")).map_err(|why| why.to_string())?;
         Ok(out)
     }

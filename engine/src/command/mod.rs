@@ -105,6 +105,15 @@ impl Cli {
     }
 }
 
+/// The arguments of a subcommand, for tests.
+#[cfg(test)]
+fn parsed<T: FromArgMatches>(subcommand: &str, words: &[&str]) -> Result<T, String> {
+    let words = [&["mavka", subcommand], words].concat();
+    let matches = Cli::command().try_get_matches_from(words).map_err(|why| why.to_string())?;
+    let own = matches.subcommand_matches(subcommand).ok_or("another subcommand")?;
+    T::from_arg_matches(own).map_err(|why| why.to_string())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -76,16 +76,12 @@ impl Team {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Cli;
+    use super::super::parsed;
     use super::*;
-    use clap::{CommandFactory, FromArgMatches};
 
     fn shown(words: &[&str]) -> Result<String, String> {
-        let words = ["mavka", "team"].iter().chain(words);
-        let matches = Cli::command().try_get_matches_from(words).map_err(|why| why.to_string())?;
-        let (_, own) = matches.subcommand().expect("team");
+        let team: Team = parsed("team", words)?;
         let mut out = String::new();
-        let team = Team::from_arg_matches(own).expect("arguments");
         team.write(&mut |text| out += &format!("{text}\n")).map_err(|why| why.to_string())?;
         Ok(out)
     }

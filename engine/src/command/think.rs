@@ -150,16 +150,12 @@ pub fn boards(network: &Network) -> Result<Boards<'_>, EvalError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Cli;
+    use super::super::parsed;
     use super::*;
-    use clap::{CommandFactory, FromArgMatches};
 
     fn shown(words: &[&str]) -> Result<String, String> {
-        let words = ["mavka", "think"].iter().chain(words);
-        let matches = Cli::command().try_get_matches_from(words).map_err(|why| why.to_string())?;
-        let (_, own) = matches.subcommand().expect("think");
+        let think: Think = parsed("think", words)?;
         let mut out = String::new();
-        let think = Think::from_arg_matches(own).expect("arguments");
         think.write(&mut |text| out += &format!("{text}\n")).map_err(|why| why.to_string())?;
         Ok(out)
     }

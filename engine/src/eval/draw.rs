@@ -2,7 +2,7 @@
 //! value's distribution, the predicted line; beside them all legal moves.
 
 use super::look::{InspectedMove, Inspection, PredictedBoard};
-use crate::markup::board::{Arrow, BOARD_STYLE, diagram, frames, pieces, side};
+use crate::markup::board::{Arrow, diagram, frames, picture, side};
 use crate::markup::escape;
 use shakmaty::Position;
 use std::fmt::Write as _;
@@ -30,15 +30,11 @@ const LETTERS: usize = 56;
 const SMALL: u32 = 168;
 const CELL: u32 = SMALL + 32;
 
-const STYLE: &str = "text { font: 13px system-ui, sans-serif; fill: #22211f; }
-.title { font-size: 18px; font-weight: 600; } .head { font-weight: 600; } .soft, .soft tspan { fill: #6b6862; font-size: 12px; }
-.number { text-anchor: end; font-variant-numeric: tabular-nums; } .wrong { fill: #b3261e; }
+const STYLE: &str = ".number { text-anchor: end; font-variant-numeric: tabular-nums; } .wrong { fill: #b3261e; }
 .inside { text-anchor: middle; font-size: 12px; } .grid { stroke: #e4e0d8; fill: none; }
 .policy { fill: #6f93c4; } .shape { fill: #d6a054; } .mean { stroke: #22211f; stroke-width: 1.5; fill: none; }
 .win { fill: #a9d0a4; } .draw { fill: #dcd8cf; } .loss { fill: #e0a9a0; }
 .frame { fill: none; stroke: #c8442f; stroke-width: 4; }
-.arrow.liked path { stroke: #4a74ad; } .arrow.liked .head { fill: #4a74ad; stroke: none; }
-.arrow.best path { stroke: #bf7a1c; } .arrow.best .head { fill: #bf7a1c; stroke: none; }
 ";
 
 /// Draws the picture. `network` is the network's name.
@@ -50,18 +46,15 @@ pub fn draw(inspection: &Inspection, network: &str) -> String {
     let right = page.table(inspection);
     let height = left.max(right) + MARGIN;
     let (fen, by) = (escape(&inspection.game.fen()), escape(network));
-    format!(
-        "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {WIDTH} {height}' width='{WIDTH}' \
-         height='{height}'>\n<style>\n{BOARD_STYLE}{STYLE}</style>\n{}\
-         <rect width='{WIDTH}' height='{height}' fill='#fbfaf7'/>\n\
-         <text x='{MARGIN}' y='36' class='title'>What the network sees</text>\n\
+    let body = format!(
+        "<text x='{MARGIN}' y='36' class='title'>What the network sees</text>\n\
          <text x='{MARGIN}' y='56'>{fen}</text>\n\
          <text x='{MARGIN}' y='74' class='soft'>{by}, without search; all chances are those of {}, who is to \
-         move</text>\n{}</svg>\n",
-        pieces(),
+         move</text>\n{}",
         side(inspection.game.position().turn()),
         page.out
-    )
+    );
+    picture(WIDTH, height, STYLE, &body)
 }
 
 /// Whole percents; shares that would round to 0 get a decimal.

@@ -2,7 +2,7 @@
 
 use crate::chess::action::Action;
 use crate::chess::game::Game;
-use crate::markup::board::{Arrow, BOARD_STYLE, diagram, pieces, side};
+use crate::markup::board::{Arrow, diagram, picture, side};
 use crate::markup::escape;
 use crate::play::lineup::Look;
 use crate::team::{Opinion, TeamRule, choose};
@@ -16,19 +16,15 @@ const PLIES: usize = 6;
 const ARROWS: usize = 3;
 const LEAST_SHARE: f64 = 0.1;
 /// Boards of a row.
-const COLUMNS: usize = 5;
+const COLUMNS: u32 = 5;
 /// Side of a board, and its size with heading and line.
-const BOARD: usize = 220;
-const CELL: [usize; 2] = [BOARD + 20, BOARD + 80];
-const MARGIN: usize = 20;
+const BOARD: u32 = 220;
+const CELL: [u32; 2] = [BOARD + 20, BOARD + 80];
+const MARGIN: u32 = 20;
 /// Size of the title.
-const HEAD: [usize; 2] = [680, 92];
+const HEAD: [u32; 2] = [680, 92];
 
-const STYLE: &str = "text { font: 13px system-ui, sans-serif; fill: #22211f; }
-.title { font-size: 18px; font-weight: 600; } .head { font-weight: 600; } .soft { fill: #6b6862; font-size: 12px; }
-.arrow.best path { stroke: #bf7a1c; } .arrow.best .head { fill: #bf7a1c; stroke: none; }
-.arrow.own path { stroke: #4a74ad; } .arrow.own .head { fill: #4a74ad; stroke: none; }
-.arrow.other { opacity: .45; } .arrow.other path { stroke: #6b6862; } .arrow.other .head { fill: #6b6862; stroke: none; }
+const STYLE: &str = ".arrow.other { opacity: .45; } .arrow.other path { stroke: #6b6862; } .arrow.other .head { fill: #6b6862; stroke: none; }
 ";
 
 /// The searches of a team in one position.
@@ -81,7 +77,7 @@ impl TeamView<'_> {
         };
         // The player's own move last: it is drawn above the others.
         let mut arrows: Vec<Arrow> = rest.filter_map(|line| arrow(line, "other")).collect();
-        arrows.extend(arrow(best, if plays { "best" } else { "own" }));
+        arrows.extend(arrow(best, if plays { "best" } else { "liked" }));
         let line = sans(self.game, &best.moves);
         Some(Choice {
             san: line.first()?.clone(),
@@ -110,24 +106,21 @@ impl TeamView<'_> {
     #[must_use]
     pub fn svg(&self, network: &str) -> String {
         let choices = self.choices();
-        let columns = choices.len().clamp(1, COLUMNS);
+        let players = choices.len() as u32;
+        let columns = players.clamp(1, COLUMNS);
         let width = 2 * MARGIN + HEAD[0].max(columns * CELL[0]);
-        let height = HEAD[1] + choices.len().div_ceil(columns) * CELL[1] + MARGIN;
+        let height = HEAD[1] + players.div_ceil(columns) * CELL[1] + MARGIN;
         let mut out = format!(
-            "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {width} {height}' width='{width}' \
-             height='{height}'>\n<style>\n{BOARD_STYLE}{STYLE}</style>\n{}\
-             <rect width='{width}' height='{height}' fill='#fbfaf7'/>\n\
-             <text x='{MARGIN}' y='32' class='title'>{} to move: {}</text>\n\
+            "<text x='{MARGIN}' y='32' class='title'>{} to move: {}</text>\n\
              <text x='{MARGIN}' y='52' class='soft'>{}, {}</text>\n\
              <text x='{MARGIN}' y='70' class='soft'>Orange: the move played. Blue: the choice of another player. \
              Grey: a move with a tenth of its visits or more.</text>\n",
-            pieces(),
             side(self.game.position().turn()),
             escape(&self.verdict(&choices)),
             escape(&self.game.fen()),
             escape(network)
         );
-        for (at, choice) in choices.iter().enumerate() {
+        for (at, choice) in (0..).zip(&choices) {
             let (x, y) = (MARGIN + at % columns * CELL[0], HEAD[1] + at / columns * CELL[1]);
             let (heading, figures, line, arrows) = match choice {
                 Some(Choice { san, value, visits, all, line, arrows }) => (
@@ -154,7 +147,7 @@ impl TeamView<'_> {
                 "<svg x='{x}' y='{top}' width='{BOARD}' height='{BOARD}'>{board}</svg>"
             );
         }
-        out + "</svg>\n"
+        picture(width, height, STYLE, &out)
     }
 }
 
@@ -225,7 +218,7 @@ mod tests {
         assert!(text.contains("2       has not searched"), "{text}");
         let svg = view.svg("a <wild> one");
         assert_eq!(svg.matches("class='board'").count(), 3);
-        let arrows = ["best", "own", "other"]
+        let arrows = ["best", "liked", "other"]
             .map(|class| svg.matches(&format!("class='arrow {class}'")).count());
         assert_eq!(arrows, [1, 1, 1], "a2a3 and the second player's e2e4 have too few visits");
         assert_eq!(svg.matches("<svg").count(), svg.matches("</svg>").count());

@@ -54,6 +54,24 @@ pub fn pieces() -> String {
     out + "</svg>\n"
 }
 
+/// Style of the texts and arrows of pictures.
+const PICTURE_STYLE: &str = "text { font: 13px system-ui, sans-serif; fill: #22211f; }
+.title { font-size: 18px; font-weight: 600; } .head { font-weight: 600; } .soft, .soft tspan { fill: #6b6862; font-size: 12px; }
+.arrow.liked path { stroke: #4a74ad; } .arrow.liked .head { fill: #4a74ad; stroke: none; }
+.arrow.best path { stroke: #bf7a1c; } .arrow.best .head { fill: #bf7a1c; stroke: none; }
+";
+
+/// A self-contained SVG with diagrams: `body` on a light ground. `style` is added to the style of boards and texts.
+#[must_use]
+pub fn picture(width: u32, height: u32, style: &str, body: &str) -> String {
+    format!(
+        "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {width} {height}' width='{width}' \
+         height='{height}'>\n<style>\n{BOARD_STYLE}{PICTURE_STYLE}{style}</style>\n{}\
+         <rect width='{width}' height='{height}' fill='#fbfaf7'/>\n{body}</svg>\n",
+        pieces()
+    )
+}
+
 /// An arrow between squares.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrow {

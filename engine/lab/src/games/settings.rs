@@ -109,9 +109,6 @@ pub fn check_settings(settings: &Settings, path: &Path) -> Result<(), LearnError
     let other = |what: String| LearnError::Settings { path: path.to_owned(), what };
     let mut found: Settings = serde_json::from_str(&read_whole_text(path)?)
         .map_err(|why| other(format!("no settings of a run ({why})")))?;
-    if found == *settings {
-        return Ok(());
-    }
     found.training.rate = settings.training.rate;
     if found == *settings {
         return Ok(save()?);
