@@ -23,6 +23,9 @@ pub struct Accuracy {
     /// Positions of each set of a data file at most
     #[arg(long, default_value = "5000", value_name = "N")]
     limit: NonZeroUsize,
+    /// Measure games that training reads in place of those held out: what they gain is learnt by heart
+    #[arg(long, requires = "files")]
+    trained: bool,
     /// Also every castling of the held-out games: whether the next board is right
     #[arg(long, requires = "files")]
     castlings: bool,
@@ -71,6 +74,7 @@ impl Accuracy {
         accuracy::Accuracy {
             files: self.files.clone(),
             weights: self.weights.clone(),
+            trained: self.trained,
             limit: self.limit.get(),
             castlings: self.castlings,
             boards: self.boards.map(NonZeroUsize::get),

@@ -95,17 +95,30 @@ impl HeldOut {
     /// # Errors
     /// If the file is damaged, no game is held out, or their positions are more than 2^28.
     pub fn read(path: &Path, config: &MixConfig) -> Result<HeldOut, DataError> {
-        HeldOut::read_within(path, config, MAX_POSITIONS)
+        HeldOut::read_within(path, config, MAX_POSITIONS, 0)
     }
 
-    /// The same within a limit of positions.
-    fn read_within(path: &Path, config: &MixConfig, most: usize) -> Result<HeldOut, DataError> {
+    /// As many games of those that training reads, to tell what a network has learnt by heart.
+    ///
+    /// # Errors
+    /// As [`HeldOut::read`].
+    pub fn trained(path: &Path, config: &MixConfig) -> Result<HeldOut, DataError> {
+        HeldOut::read_within(path, config, MAX_POSITIONS, 1)
+    }
+
+    /// The games that come `after` the held-out ones in the file, within a limit of positions.
+    fn read_within(
+        path: &Path,
+        config: &MixConfig,
+        most: usize,
+        after: u64,
+    ) -> Result<HeldOut, DataError> {
         let reader = FileReader::open(path)?;
         let format = reader.format();
         let (mut games, mut positions) = (Vec::new(), 0);
         for game in reader {
             let game = game?;
-            if config.holds_out(game.header().index) {
+            if game.header().index.checked_sub(after).is_some_and(|index| config.holds_out(index)) {
                 positions += game.len().max(1);
                 if positions > most {
                     let path = path.display();
@@ -117,7 +130,9 @@ impl HeldOut {
             }
         }
         if games.is_empty() {
-            return Err(DataError::Config(format!("{} has no held-out game", path.display())));
+            let path = path.display();
+            let kind = if after == 0 { "held-out game" } else { "game to train on" };
+            return Err(DataError::Config(format!("{path} has no {kind}")));
         }
         Ok(HeldOut {
             path: path.to_owned(),
@@ -358,14 +373,29 @@ mod tests {
     }
 
     #[test]
+    fn games_that_training_reads_are_none_of_those_held_out() {
+        let sample = Sample::new("trained", &mavg_bytes(7, 6));
+        let mut config = MixConfig::new(Vec::new());
+        config.validation_every = 3;
+        let indices = |read: fn(&Path, &MixConfig) -> Result<HeldOut, DataError>| {
+            let games = read(&sample.0, &config).expect("games").games;
+            games.iter().map(|game| game.header().index).collect::<Vec<_>>()
+        };
+        assert_eq!((indices(HeldOut::read), indices(HeldOut::trained)), (vec![0, 3], vec![1, 4]));
+        let all_held_out = Sample::new("trained-none", &mavg_bytes(1, 1));
+        let why = HeldOut::trained(&all_held_out.0, &config).err().expect("one game is held out");
+        assert!(why.to_string().contains("has no game to train on"), "{why}");
+    }
+
+    #[test]
     fn more_positions_than_the_limit_are_refused() {
         let sample = Sample::new("held-limit", &mavg_bytes(4, 40));
         let mut config = MixConfig::new(Vec::new());
         config.validation_every = 1;
         let all = HeldOut::read(&sample.0, &config).expect("games");
         let count = all.games.iter().map(Game::len).sum();
-        assert!(HeldOut::read_within(&sample.0, &config, count).is_ok());
-        let why = HeldOut::read_within(&sample.0, &config, count - 1).err().expect("refused");
+        assert!(HeldOut::read_within(&sample.0, &config, count, 0).is_ok());
+        let why = HeldOut::read_within(&sample.0, &config, count - 1, 0).err().expect("refused");
         let words = format!("held-limit holds out more than {} positions", count - 1);
         assert!(why.to_string().contains("held-limit"), "{why}");
         assert!(why.to_string().contains(words.trim_start_matches("held-limit")), "{why}");

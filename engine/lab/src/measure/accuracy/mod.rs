@@ -33,6 +33,8 @@ pub struct Accuracy {
     pub files: Vec<PathBuf>,
     /// Network file; None = the built-in network.
     pub weights: Option<PathBuf>,
+    /// Games that training reads in place of those held out.
+    pub trained: bool,
     /// Maximum number of positions per set of a data file.
     pub limit: usize,
     /// Also all castling moves of the held-out games.
@@ -116,7 +118,8 @@ fn work(args: &Accuracy, say: &mut dyn FnMut(String)) -> Result<(), MeasureError
         if bench.ended() {
             break;
         }
-        let games = args.reading(&csv, || HeldOut::read(path, &MixConfig::new(Vec::new())))?;
+        let read = if args.trained { HeldOut::trained } else { HeldOut::read };
+        let games = args.reading(&csv, || read(path, &MixConfig::new(Vec::new())))?;
         let mut validation_sets =
             vec![(STATE, ValidationSet::Position), (ACTION, ValidationSet::Action)];
         if games.has_variations() {
