@@ -22,7 +22,7 @@ pub mod world_model;
 pub use error::EvalError;
 pub use insight::Insight;
 pub use query::{Evaluation, Query};
-pub use transition::{Imagined, MOST_MOVES, Refusal, Step, Transition, grounded, is_true};
+pub use transition::{Imagined, Refusal, Step, Transition, grounded, is_true};
 
 use crate::encode::Encoded;
 

@@ -6,14 +6,11 @@
 
 use super::error::EvalError;
 use super::query::Evaluation;
-use crate::encode::{DecodeError, MoveCode, NextBoard};
+use crate::encode::{DecodeError, MOST_MOVES, MoveCode, NextBoard};
 use shakmaty::{
     CastlingMode, Chess, Color, EnPassantMode, FromSetup, Position, PositionError, Role, Square,
 };
 use std::fmt;
-
-/// Most legal moves of any chess position.
-pub const MOST_MOVES: usize = 218;
 
 /// A query: the state after `action` in `state`. The move need not be legal.
 #[derive(Clone, Copy)]

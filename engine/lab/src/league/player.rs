@@ -307,8 +307,18 @@ impl<T: Transport> Player<T> {
     fn ready(&mut self) -> Result<(), Fault> {
         self.send(&Command::IsReady)?;
         let deadline = self.transport.now() + self.timeouts.ready;
-        while parse_answer(&self.line("isready", deadline)?) != Some(Answer::ReadyOk) {}
-        Ok(())
+        loop {
+            match parse_answer(&self.line("isready", deadline)?) {
+                Some(Answer::ReadyOk) => return Ok(()),
+                // So Mavka says that something else plays than was asked for, as the built-in network for a file.
+                Some(Answer::Info(Info { string: Some(text), .. }))
+                    if text.starts_with("cannot ") =>
+                {
+                    log::warn!("{}: {text}", self.name);
+                }
+                _ => {}
+            }
+        }
     }
 
     fn line(&mut self, command: &'static str, deadline: Duration) -> Result<String, Fault> {

@@ -2,7 +2,7 @@
 
 use super::error::DataError;
 use super::mirror::mirrored_position;
-use nn::encode::MoveCode;
+use nn::encode::{MoveCode, composed};
 use nn::rng::scramble;
 use shakmaty::zobrist::Zobrist64;
 use shakmaty::{CastlingMode, Chess, EnPassantMode, Position, fen::Fen};
@@ -140,8 +140,8 @@ fn exclude_line(line: &str, keys: &mut KeySet) {
     let Ok(fen) = fields.join(" ").parse::<Fen>() else {
         return;
     };
-    // Suites hold composed positions that shakmaty rejects; training never meets those.
-    let Ok(mut position) = fen.into_position::<Chess>(CastlingMode::Chess960) else {
+    // Of no use in training are composed positions with more moves than a list holds.
+    let Ok(mut position) = fen.into_position(CastlingMode::Chess960).or_else(composed) else {
         return;
     };
     exclude(&position, keys);

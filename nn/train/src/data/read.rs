@@ -4,6 +4,7 @@
 
 use super::error::DataError;
 use super::record::{Format, Game, GameResult, Header, MavgGame, PvgrGame};
+use nn::encode::composed;
 use nn::files::open_regular;
 use shakmaty::{CastlingMode, Chess, fen::Fen};
 use std::fs::File;
@@ -213,7 +214,8 @@ impl<R: Read> GameReader<R> {
             return Ok(None);
         }
         let start = Fen::from_ascii(fen).map_err(|error| error.to_string()).and_then(|fen| {
-            fen.into_position(CastlingMode::Chess960).map_err(|error| error.to_string())
+            let start = fen.into_position(CastlingMode::Chess960).or_else(composed);
+            start.map_err(|error| error.to_string())
         });
         match start {
             Ok(start) => Ok(Some(start)),

@@ -1,7 +1,8 @@
 //! Samples whole, cut at every byte, and damaged at every byte.
 
 use super::*;
-use crate::data::testing::{mavg_bytes, pvgr_bytes, self_play_bytes, unpack};
+use crate::data::GameWriter;
+use crate::data::testing::{mavg_bytes, mavg_game, pvgr_bytes, self_play_bytes, unpack};
 
 fn games(bytes: &[u8]) -> (Vec<Game>, Option<DataError>, bool) {
     let mut reader = GameReader::new(bytes, "sample").expect("magic");
@@ -79,6 +80,21 @@ fn messages_name_the_byte_and_what_was_expected() {
     assert!(damage(result, 4).starts_with(&say(result, "a result of 0..=3")));
     let error = GameReader::new(&b"MAVG2\n"[..], "sample").err().expect("an error").to_string();
     assert_eq!(error, say(0, "the magic MAVG1, PVGR1 or SELF1, found \"MAVG2\\n\""));
+}
+
+#[test]
+fn games_may_begin_with_more_material_than_a_game_can_give() {
+    let fen: Fen =
+        "2b1rr2/1p1p1r1k/1PpPp2r/2P1Pp1r/5Pp1/3K2Pp/7P/8 w - - 0 1".parse().expect("a FEN");
+    let start: Chess =
+        fen.into_position(CastlingMode::Chess960).or_else(composed).expect("composed");
+    let mut game = mavg_game(1);
+    (game.header.start, game.positions) = (start.clone(), Vec::new());
+    let mut writer = GameWriter::new(Vec::new(), Format::Mavg, "sample").expect("magic");
+    writer.write(&Game::Mavg(game)).expect("write");
+    let (read, error, _) = games(&writer.into_inner());
+    assert!(error.is_none(), "{error:?}");
+    assert_eq!(read[0].header().start, start);
 }
 
 #[test]
