@@ -258,6 +258,7 @@ fn reasons(kinds: PositionErrorKinds) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use nn::encode::MOST_MOVES;
 
     fn game(fen: &str, moves: &[&str]) -> Game {
         let mut game = Game::from_fen(fen, false).unwrap();
@@ -306,7 +307,8 @@ mod tests {
             "6bQ/1b1b2PR/2b1b1PQ/3b2P1/2b3PQ/1b2p1PQ/b3P1P1/2k1KBRR",
         ] {
             let game = Game::from_fen(&format!("{board} w - - 0 1"), false).unwrap();
-            assert!(!game.legal_actions().is_empty(), "{board}");
+            let legal = game.legal_actions().len();
+            assert!((1..=MOST_MOVES).contains(&legal), "{board}: {legal}");
         }
         let queens = "QQQQQQQQ/Q6Q/Q6Q/Q6Q/Q6Q/QQn4Q/nnQ4Q/knQQQQQK w - - 0 1";
         let why = Game::from_fen(queens, false).unwrap_err().to_string();
