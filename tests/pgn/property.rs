@@ -3,10 +3,14 @@
 
 use engine::analyse::annotate;
 use engine::analyse::journal::{Journal, Origin};
-use engine::analyse::review::Review;
+use engine::analyse::judge::Glyphs;
+use engine::analyse::review::Rules;
+use engine::analyse::run::reviewed;
 use engine::pgn::text::decode;
-use engine::pgn::{Entry, PgnGame, read_games};
+use engine::pgn::{Entry, PgnGame, Positions, read_games};
 use std::sync::OnceLock;
+
+const RULES: Rules = Rules { lines: 1, glyphs: Glyphs::Mavka };
 
 /// Checks it for the bytes of a file.
 ///
@@ -48,7 +52,7 @@ fn same_game(before: &PgnGame, after: &PgnGame) -> bool {
     };
     moves(before) == moves(after)
         && before.result == after.result
-        && after.positions().len() == moves(before).len() + 1
+        && Positions::of(after).plies() == moves(before).len()
         && before.tags.iter().all(kept)
 }
 
@@ -61,7 +65,7 @@ fn printing(value: &str) -> String {
 fn write(entry: &Entry) -> String {
     match entry {
         Entry::Game(game) => match journal() {
-            Some(journal) => annotate::write(&Review::new(game, journal, 1), "Mavka"),
+            Some(journal) => annotate::write(&reviewed(game, journal, RULES), "Mavka"),
             None => String::new(),
         },
         Entry::Unreadable { raw, .. } => raw.clone(),

@@ -4,25 +4,30 @@
 //! The game's own comments, clocks, glyphs and variations are kept. Only an `[%eval]` of another program is replaced,
 //! and an existing variation is not added again.
 
-use super::found::Choice;
+use super::found::{Choice, over};
 use super::judge::Glyph;
 use super::review::{Review, for_white};
-use crate::chess::game::Game;
 use crate::markup::pgn::tag_pair;
 use crate::pgn::{Line, PgnGame, PgnMove};
 use shakmaty::{Chess, Color, Position};
 use uci::Score;
 
+/// Result of an unfinished game.
+const OPEN: &str = "*";
 /// Glyphs that judge a move; a move has at most one.
 const MOVE_GLYPHS: std::ops::RangeInclusive<u8> = 1..=6;
 
 /// One game as PGN, followed by a blank line.
 #[must_use]
 pub fn write(review: &Review<'_>, annotator: &str) -> String {
-    let PgnGame { tags, start, result, .. } = review.game;
+    let PgnGame { tags, start, .. } = review.game;
+    let result = result(review);
     let mut out = String::new();
     let mut tag = |name: &str, value: &str| out += &(tag_pair(name, value) + "\n");
-    tags.iter().for_each(|(name, value)| tag(name, value));
+    for (name, value) in tags {
+        let is_open = name.eq_ignore_ascii_case("Result") && value == OPEN;
+        tag(name, if is_open { &result } else { value });
+    }
     if review.judged() > 0 && review.game.tag("Annotator").is_none() {
         tag("Annotator", annotator);
     }
@@ -31,8 +36,19 @@ pub fn write(review: &Review<'_>, annotator: &str) -> String {
     }
     let mut words = Vec::new();
     write_line(&mut words, Turn::at(start.position()), &annotated(review));
-    words.push(result.clone());
+    words.push(result);
     out + &words.join(" ") + "\n\n"
+}
+
+/// The game's result, or that of its last position where the file has none.
+fn result(review: &Review<'_>) -> String {
+    let last = review.board(review.positions.plies());
+    let ended = match over(last).filter(|_| review.game.result == OPEN && review.game.cut.is_none())
+    {
+        Some(ending) => ending.winner().map_or("1/2-1/2", |winner| winner.fold_wb("1-0", "0-1")),
+        None => &review.game.result,
+    };
+    ended.to_owned()
 }
 
 /// The game's main line with all annotations.
@@ -64,7 +80,6 @@ fn annotated(review: &Review<'_>) -> Line {
 fn judge(review: &Review<'_>, ply: usize, node: &mut PgnMove) -> Option<String> {
     let judgement = review.judgements[ply].as_ref()?;
     let mut notes = None;
-    let position = &review.positions[ply];
     let better = |place: &usize| review.found(ply).and_then(|found| found.choices.get(*place));
     if let Some(glyph) = judgement.glyph {
         if !node.nags.iter().any(|nag| MOVE_GLYPHS.contains(nag)) {
@@ -72,7 +87,9 @@ fn judge(review: &Review<'_>, ply: usize, node: &mut PgnMove) -> Option<String> 
         }
         let best = judgement.better.first().and_then(better).and_then(Choice::action);
         let words = match best.filter(|_| glyph != Glyph::Good) {
-            Some(best) => format!("{}. {} was best.", glyph.word(), position.san(best)),
+            Some(best) => {
+                format!("{}. {} was best.", glyph.word(), review.positions.san(ply, best))
+            }
             None => format!("{}.", glyph.word()),
         };
         // An earlier analysis may have added them.
@@ -83,7 +100,7 @@ fn judge(review: &Review<'_>, ply: usize, node: &mut PgnMove) -> Option<String> 
         notes = Some(words);
     }
     for choice in judgement.better.iter().filter_map(better) {
-        let line = variation(position, choice);
+        let line = variation(review.board(ply), choice);
         let first = line.moves.first().map(|node| node.san.clone());
         let known = node.variations.iter().filter_map(|known| known.moves.first());
         if first.is_some() && !known.clone().any(|known| Some(&known.san) == first.as_ref()) {
@@ -94,21 +111,19 @@ fn judge(review: &Review<'_>, ply: usize, node: &mut PgnMove) -> Option<String> 
 }
 
 /// A line of the search with its score, up to the end of the game.
-fn variation(position: &Game, choice: &Choice) -> Line {
+fn variation(board: &Chess, choice: &Choice) -> Line {
     let mut line = Line::default();
-    let mut game = position.clone();
+    let mut position = board.clone();
     for action in &choice.line {
-        let san = game.san(*action);
-        let Some(played) = action.to_move(game.position()) else { break };
-        if game.play(*action).is_err() {
-            break;
-        }
+        let played = action.to_move(&position).filter(|played| position.is_legal(*played));
+        let Some(played) = played else { break };
+        let san = action.to_san(&position);
+        position.play_unchecked(played);
         let (nags, comments, variations) = (Vec::new(), Vec::new(), Vec::new());
         line.moves.push(PgnMove { played: Some(played), san, nags, comments, variations });
     }
     if let Some(first) = line.moves.first_mut() {
-        let turn = position.position().turn();
-        first.comments.push(eval(for_white(turn, choice.mate, choice.value)));
+        first.comments.push(eval(for_white(board.turn(), choice.mate, choice.value)));
     }
     line
 }

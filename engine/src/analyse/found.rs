@@ -1,15 +1,19 @@
-//! Result of search and network for one position: the input of all judgements, and the journal's content.
+//! What tables, rules and searches say of one position: the input of all judgements, and the journal's content.
+//!
+//! Neighbouring positions of a game are searched as one segment: the tree search goes forward and keeps its tree, then the
+//! alpha-beta search goes back and keeps its table. A move's value is the mean of what both say.
 
 use crate::chess::action::Action;
 use crate::chess::ending::{self, Ending};
 use crate::chess::game::Game;
 use crate::fnv::Fnv;
 use crate::play::analyst::{Analyst, Effort};
-use crate::play::blunder_check::Refutation;
+use crate::play::blunder_check::{Examination, Refutation};
+use crate::syzygy::root::RootTables;
 use mcts::Line;
 use nn::EvalError;
 use serde::{Deserialize, Serialize};
-use shakmaty::Position;
+use shakmaty::{Chess, Position};
 use std::ops::ControlFlow;
 
 /// Minimum number of root moves kept: the best, and enough to detect an only move.
@@ -21,18 +25,23 @@ const PLIES: usize = 16;
 /// Minimum policy that is kept.
 const MIN_POLICY: f32 = 0.005;
 
-/// Positions of the blunder check for each playout of the tree: a third of the time on a CPU.
-const CHECKED_PER_PLAYOUT: u64 = 200;
+/// Positions of the alpha-beta search for each playout of the tree: half of the time on a CPU. Values of both together
+/// agree better with a deep search than those of either in twice its time (`docs/src/guide/analyse.md`).
+const EXAMINED_PER_PLAYOUT: u64 = 200;
+/// Positions of the alpha-beta search that finds the line, and perhaps the mate, of a table's best move. Guess.
+const TABLE_LINE_POSITIONS: u64 = 5_000;
 
-/// Result of one search, from the side to move's point of view.
+/// Result for one position, from the side to move's point of view.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PositionResult {
     /// Best first; never empty.
     pub choices: Vec<Choice>,
     /// The network's policy: move and probability, in descending order.
     pub policy: Vec<(Action, f32)>,
-    /// Playouts of the search.
+    /// Playouts of the tree search; 0 where endgame tables have the position.
     pub playouts: u64,
+    /// The values are those of endgame tables.
+    pub exact: bool,
 }
 
 /// One root move.
@@ -73,46 +82,156 @@ impl Choice {
 }
 
 impl PositionResult {
-    /// Searches a position with a fresh tree, whose best move an alpha-beta search then examines: the better line of a
-    /// refutation comes first. None if `stop` aborted it.
+    /// Searches neighbouring positions of a game, in its order. Owes nothing to searches before; None if `stop` aborted
+    /// it.
     ///
     /// # Errors
     /// The network failed.
     pub fn search(
         analyst: &mut Analyst,
-        request: &SearchRequest<'_>,
+        segment: &[Game],
+        limits: SearchLimits,
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Option<Vec<PositionResult>>, EvalError> {
+        analyst.forget();
+        let mut results = Vec::with_capacity(segment.len());
+        for game in segment {
+            if stop() {
+                return Ok(None);
+            }
+            match PositionResult::of_tree(analyst, game, limits, stop)? {
+                Some(found) => results.push(found),
+                None => return Ok(None),
+            }
+        }
+        for (game, found) in segment.iter().zip(&mut results).rev() {
+            if stop() {
+                return Ok(None);
+            }
+            found.examine(analyst, game);
+            found.apply_rules(game);
+        }
+        Ok(Some(results))
+    }
+
+    /// By endgame tables, else by the tree search. None if `stop` aborted it.
+    fn of_tree(
+        analyst: &mut Analyst,
+        game: &Game,
+        limits: SearchLimits,
         stop: &(dyn Fn() -> bool + Sync),
     ) -> Result<Option<PositionResult>, EvalError> {
-        let SearchRequest { game, effort, lines } = *request;
-        analyst.forget();
+        let most = (limits.lines + 1).max(MIN_MOVES);
+        let policy = policy(analyst, game)?;
+        if let Some(choices) = analyst.ranked(game).and_then(|ranked| of_tables(game, &ranked)) {
+            return Ok(Some(PositionResult { choices, policy, playouts: 0, exact: true }));
+        }
         let mut broken = false;
-        let snapshot = analyst.search(game, effort, &mut |_| {
+        let snapshot = analyst.search(game, limits.effort, &mut |_| {
             broken = stop();
             if broken { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
-        let answer = analyst.glance(game)?;
         if broken {
             return Ok(None);
         }
         let visited = snapshot.lines.iter().filter(|line| line.visits > 0);
-        let choices = visited.take((lines + 1).max(MIN_MOVES)).map(Choice::new).collect();
-        let mut choices: Vec<Choice> = choices;
-        let best = choices.first().filter(|best| best.mate.is_none());
-        let most = CHECKED_PER_PLAYOUT.saturating_mul(snapshot.playouts);
-        let refuted =
-            best.and_then(Choice::action).and_then(|best| analyst.refute(game, best, most));
-        if let Some(Refutation { better, win, mate_plies, .. }) = refuted {
-            let first = better.first().copied();
-            let place = choices.iter().position(|choice| choice.action() == first);
-            let visits = place.map_or(0, |place| choices.remove(place).visits);
-            let line = better.into_iter().take(PLIES).collect();
-            choices.insert(0, Choice { line, visits, value: win, mate: mate_plies });
+        let mut choices: Vec<Choice> = visited.take(most).map(Choice::new).collect();
+        if choices.is_empty() {
+            // A single playout evaluates the position alone: the network's action values are all there is.
+            let unvisited = |line: &Line<Action>| Choice { value: line.q, ..Choice::new(line) };
+            choices = snapshot.lines.iter().take(most).map(unvisited).collect();
         }
-        let policy = answer.map(|answer| answer.policy).unwrap_or_default();
-        let mut policy: Vec<_> = game.legal_actions().into_iter().zip(policy).collect();
-        policy.retain(|(_, share)| *share >= MIN_POLICY);
-        policy.sort_by(|a, b| b.1.total_cmp(&a.1));
-        Ok(Some(PositionResult { choices, policy, playouts: snapshot.playouts }))
+        let playouts = snapshot.playouts;
+        Ok(Some(PositionResult { choices, policy, playouts, exact: false }))
+    }
+
+    /// Adds the alpha-beta search's opinion. Of tables it gives the line and the mate alone.
+    fn examine(&mut self, analyst: &mut Analyst, game: &Game) {
+        let Some(chosen) = self.best().and_then(Choice::action) else { return };
+        let (allowed, most) = match self.exact {
+            true => (analyst.ranked(game).map(|ranked| ranked.best()), TABLE_LINE_POSITIONS),
+            false => (None, EXAMINED_PER_PLAYOUT.saturating_mul(self.playouts)),
+        };
+        let allowed = allowed.unwrap_or_default();
+        let Some(found) = analyst.examine(game, chosen, &allowed, most) else { return };
+        match self.exact {
+            true => self.take_line(found),
+            false => self.combine(found),
+        }
+    }
+
+    /// The line of a table's best move, and the mate if there is one and the table says the same.
+    fn take_line(&mut self, Examination { best, mate_plies, .. }: Examination) {
+        let Some(value) = self.best().map(|best| best.value) else { return };
+        let agrees = |plies: &i32| value == if *plies > 0 { 1.0 } else { 0.0 };
+        let mate = mate_plies.filter(agrees);
+        self.lead_with(Choice { line: best, visits: 0, value, mate });
+    }
+
+    /// Combines the tree's values with the alpha-beta search's.
+    fn combine(&mut self, found: Examination) {
+        let Examination { best, win, mate_plies, refutation } = found;
+        let proven = self.best().is_some_and(|best| best.mate.is_some());
+        let tree = self.best().map_or(win, |best| best.value);
+        match (mate_plies, refutation) {
+            // The tree's proof may be longer, but it stands.
+            _ if proven => {}
+            (Some(plies), _) => {
+                let value = if plies > 0 { 1.0 } else { 0.0 };
+                if plies < 0 {
+                    // The best move is mated: no other is better.
+                    self.choices.iter_mut().for_each(|choice| choice.value = 0.0);
+                }
+                self.lead_with(Choice { line: best, visits: 0, value, mate: mate_plies });
+            }
+            (None, Some(Refutation { better, .. })) => {
+                let value = f32::midpoint(tree, win);
+                self.choices.iter_mut().for_each(|choice| choice.value = choice.value.min(value));
+                self.lead_with(Choice { line: better, visits: 0, value, mate: None });
+            }
+            (None, None) => {
+                let shift = (win - tree) / 2.0;
+                let open = self.choices.iter_mut().filter(|choice| choice.mate.is_none());
+                open.for_each(|choice| choice.value = (choice.value + shift).clamp(0.0, 1.0));
+            }
+        }
+    }
+
+    /// A move that draws at once, by the board, by repetition or by the fifty-move rule, has the value of a draw. It
+    /// comes first where everything else is worse.
+    fn apply_rules(&mut self, game: &Game) {
+        if self.exact {
+            return;
+        }
+        let draws = |action: &Action| {
+            let mut after = game.clone();
+            after.play(*action).is_ok()
+                && after.ending().is_some_and(|ending| ending.winner().is_none())
+        };
+        let drawing: Vec<Action> = game.legal_actions().into_iter().filter(draws).collect();
+        let drawn = |line, visits| Choice { line, visits, value: 0.5, mate: None };
+        for choice in &mut self.choices {
+            if let Some(action) = choice.action().filter(|action| drawing.contains(action)) {
+                *choice = drawn(vec![action], choice.visits);
+            }
+        }
+        if let Some(first) = drawing.first().filter(|_| self.win() < 0.5) {
+            let known = self
+                .choices
+                .iter()
+                .find_map(|choice| choice.action().filter(|action| drawing.contains(action)));
+            self.lead_with(drawn(vec![known.unwrap_or(*first)], 0));
+        }
+    }
+
+    /// Puts a choice first. The move keeps its visits.
+    fn lead_with(&mut self, mut choice: Choice) {
+        choice.line.truncate(PLIES);
+        let first = choice.action();
+        if let Some(place) = self.choices.iter().position(|known| known.action() == first) {
+            choice.visits = self.choices.remove(place).visits;
+        }
+        self.choices.insert(0, choice);
     }
 
     /// The best root move.
@@ -125,7 +244,7 @@ impl PositionResult {
     #[must_use]
     pub fn knows(&self, choice: &Choice) -> bool {
         let visited_enough = choice.visits as f32 >= MIN_VISIT_SHARE * self.playouts as f32;
-        visited_enough || choice.mate.is_some()
+        self.exact || visited_enough || choice.mate.is_some()
     }
 
     /// The win probability of the side to move.
@@ -141,12 +260,35 @@ impl PositionResult {
     }
 }
 
-/// Position and limits of a search.
+/// The network's policy of a position without the least likely moves, most likely first.
+fn policy(analyst: &Analyst, game: &Game) -> Result<Vec<(Action, f32)>, EvalError> {
+    let answer = analyst.glance(game)?;
+    let policy = answer.map(|answer| answer.policy).unwrap_or_default();
+    let mut policy: Vec<_> = game.legal_actions().into_iter().zip(policy).collect();
+    policy.retain(|(_, share)| *share >= MIN_POLICY);
+    policy.sort_by(|a, b| b.1.total_cmp(&a.1));
+    Ok(policy)
+}
+
+/// The moves of a position that endgame tables have, the one to play first. None if the value of one is not known.
+fn of_tables(game: &Game, ranked: &RootTables) -> Option<Vec<Choice>> {
+    let line = |action: Action| {
+        let value = ranked.value_of(action)?;
+        let mate_plies = ranked.mates(action).then_some(1);
+        Some(Line { moves: vec![action], visits: 0, value, mate_plies, prior: 0.0, q: value.q() })
+    };
+    let mut lines: Vec<Line<Action>> =
+        game.legal_actions().into_iter().map(line).collect::<Option<_>>()?;
+    ranked.sort(&mut lines);
+    // A cursed win ranks before a draw; its value is that of a draw.
+    lines.sort_by(|a, b| b.value.q().total_cmp(&a.value.q()));
+    Some(lines.iter().take(MIN_MOVES).map(Choice::new).collect())
+}
+
+/// Limits of a search.
 #[derive(Clone, Copy)]
-pub struct SearchRequest<'a> {
-    /// The position is its last.
-    pub game: &'a Game,
-    /// Limits.
+pub struct SearchLimits {
+    /// Of the tree search of each position.
     pub effort: Effort,
     /// Number of lines that will be shown.
     pub lines: usize,
@@ -155,8 +297,8 @@ pub struct SearchRequest<'a> {
 /// Ending that the board alone shows. Repetition and the fifty-move rule have to be claimed, and games continue after
 /// them.
 #[must_use]
-pub fn over(game: &Game) -> Option<Ending> {
-    ending::by_board(game.position(), game.position().legal_moves().len())
+pub fn over(position: &Chess) -> Option<Ending> {
+    ending::by_board(position, position.legal_moves().len())
 }
 
 /// Hash of a position with the moves that led to it, stable between runs: games with the same opening share searches.

@@ -5,6 +5,7 @@ use super::curve::{self, Mark};
 use super::found::Choice;
 use super::judge::{Glyph, Judgement};
 use super::moments::{self, Row};
+use super::passes::SECOND_EFFORT;
 use super::replay::Replay;
 use super::review::Review;
 use super::sees::{self, MOST_GAMES};
@@ -45,7 +46,7 @@ impl Title {
         Title {
             heading,
             by: format!(
-                "Mavka {version}, {network}, {effort} for each position, five times as much around mistakes"
+                "Mavka {version}, {network}, {effort} for each position, {SECOND_EFFORT} times as much around mistakes"
             ),
         }
     }
@@ -122,7 +123,7 @@ fn game(out: &mut String, review: &Review<'_>, style: Style<'_>) {
     if !plies.is_empty() {
         *out += "<h3>Turning points</h3>\n";
         let inspections: Vec<Option<Inspection>> =
-            plies.iter().map(|ply| (style.network_view)(&review.positions[*ply])).collect();
+            plies.iter().map(|ply| (style.network_view)(&review.positions.game(*ply))).collect();
         if inspections.iter().any(Option::is_some) {
             *out += "<p class='soft'>Below each move: how likely the network alone finds each win probability after \
                      it, from 0 % at the left to 100 %; the line is the mean.</p>\n";
@@ -162,7 +163,7 @@ fn plot(out: &mut String, review: &Review<'_>) {
     let step =
         [5, 10, 20, 50].into_iter().find(|step| plies as u32 / (2 * step) <= 8).unwrap_or(100);
     for ply in 0..plies {
-        let position = review.positions[ply].position();
+        let position = review.board(ply);
         let number = position.fullmoves().get();
         let round = number.is_multiple_of(step) && position.turn() == Color::White;
         // Leave room for the label at the right edge.
@@ -186,7 +187,7 @@ fn moment(
     let (Some(judged), Some(played)) = (&review.judgements[ply], review.played(ply)) else {
         return;
     };
-    let position = &review.positions[ply];
+    let san = |action: Action| review.positions.san(ply, action);
     let mover = side(review.mover(ply));
     let better: Vec<&Choice> = choices(review, ply, judged);
     let best = better.first().and_then(|choice| choice.action());
@@ -194,7 +195,7 @@ fn moment(
     let mut arrows: Vec<Arrow> = best.map(|best| arrow(best, "better")).into_iter().collect();
     let praised = judged.glyph == Some(Glyph::Good);
     arrows.push(arrow(played, if praised { "better" } else { "played" }));
-    let name = format!("{} {}", number(review, ply), escape(&position.san(played)));
+    let name = format!("{} {}", number(review, ply), escape(&san(played)));
     let words = format!("Position before {name}");
     let _ = writeln!(
         out,
@@ -211,14 +212,14 @@ fn moment(
                 percent(judged.after)
             )
         },
-        diagram(position.position(), &arrows, &words)
+        diagram(review.board(ply), &arrows, &words)
     );
     for choice in better {
         let line = line(review, ply, choice);
         let _ = writeln!(out, "<p class='line'><span class='key better'>Better:</span> {line}</p>");
     }
     if let Some((favourite, share)) = review.found(ply).and_then(|found| found.policy.first()) {
-        let san = escape(&position.san(*favourite));
+        let san = escape(&san(*favourite));
         let _ = writeln!(
             out,
             "<p>Before any search the network expected {san}, with {}.</p>",
@@ -227,7 +228,7 @@ fn moment(
     }
     *out += "<table><tr><th>Move</th><th>Network</th><th>Search</th><th>Wins</th></tr>\n";
     for Row { action, expected, visited, win, played } in moments::rows(review, ply) {
-        let san = escape(&position.san(action));
+        let san = escape(&san(action));
         let key = match (played, Some(action) == best) {
             (true, _) => " <span class='soft'>played</span>",
             (_, true) => " <span class='soft'>best</span>",
@@ -274,14 +275,14 @@ fn moves(out: &mut String, review: &Review<'_>) {
              <th>White wins</th><th>Lost</th><th>Better</th><th>Network</th></tr>\n";
     for (ply, judged) in review.judgements.iter().enumerate() {
         let (Some(judged), Some(played)) = (judged, review.played(ply)) else { continue };
-        let position = &review.positions[ply];
-        let text = |action: Action| escape(&position.san(action));
+        let text = |action: Action| escape(&review.positions.san(ply, action));
         let name = format!("{} {}{}", number(review, ply), text(played), sign(judged.glyph));
         let (game, place) = (review.game.number, ply + 1);
         let name = format!("<a href='#g{game}' data-ply='{place}'>{name}</a>");
         let score = review.score(ply + 1).map_or_else(|| "#".to_owned(), score);
         let win = review.white_win(ply + 1).map(percent).unwrap_or_default();
-        let lost = (100.0 * judged.loss()).round();
+        // Whole points, so that a move with 5 lost has its glyph.
+        let lost = (100.0 * judged.loss()).floor();
         let lost = if lost >= 1.0 { format!("{lost:.0}") } else { String::new() };
         let better = choices(review, ply, judged).first().and_then(|choice| choice.action());
         let better = better.map(text).unwrap_or_default();

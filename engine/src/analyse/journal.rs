@@ -13,7 +13,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// Version of the format.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Prefix of every journal.
 const BEGINNING: &str = "{\"mavka analyse journal\":";
 
@@ -43,7 +43,7 @@ pub enum Pass {
     /// Every position gets it.
     #[default]
     First,
-    /// Longer; before and after a move that seemed a mistake.
+    /// Longer; before and after a move that has a glyph.
     Second,
 }
 
@@ -141,10 +141,11 @@ impl Journal {
         self.known.get(&(position, pass))
     }
 
-    /// The result of the longest search of a position.
+    /// The result of the longest search of a position, and whether that was the second one.
     #[must_use]
-    pub fn best(&self, position: u64) -> Option<&PositionResult> {
-        self.get(position, Pass::Second).or_else(|| self.get(position, Pass::First))
+    pub fn best(&self, position: u64) -> Option<(&PositionResult, bool)> {
+        let second = self.get(position, Pass::Second).map(|found| (found, true));
+        second.or_else(|| self.get(position, Pass::First).map(|found| (found, false)))
     }
 
     /// Number of results of this pass.
@@ -222,6 +223,7 @@ mod tests {
             choices: vec![choice],
             policy: vec![(Action::from(796), 0.1)],
             playouts: 13,
+            exact: false,
         }
     }
 
@@ -246,7 +248,7 @@ mod tests {
             let (position, pass) = key(place);
             journal.add(position, pass, found(value)).unwrap();
         }
-        assert_eq!(journal.best(0), Some(&found(values[1])));
+        assert_eq!(journal.best(0), Some((&found(values[1]), true)));
         drop(journal);
         let text = fs::read(&path).unwrap();
         for length in 0..=text.len() {
@@ -260,7 +262,10 @@ mod tests {
             }
             journal.add(9, Pass::First, found(0.5)).unwrap();
             drop(journal);
-            assert_eq!(Journal::open(&path, &origin()).unwrap().best(9), Some(&found(0.5)));
+            assert_eq!(
+                Journal::open(&path, &origin()).unwrap().best(9),
+                Some((&found(0.5), false))
+            );
         }
         fs::remove_file(&path).unwrap();
     }

@@ -2,7 +2,7 @@
 //! (`scalachess`, `Divider.scala`; its measure of how mixed the sides' pieces are is left out).
 
 use super::review::Review;
-use shakmaty::{Board, ByColor, Color, Position, Rank};
+use shakmaty::{Board, ByColor, Chess, Color, Position, Rank};
 use std::ops::Range;
 
 /// Pieces other than kings and pawns, of both sides, up to which a middlegame has begun.
@@ -24,8 +24,8 @@ pub struct Phase {
 /// Opening, middlegame and endgame of a game, in order; all plies are in one of them.
 #[must_use]
 pub fn phases(review: &Review<'_>) -> [Phase; 3] {
-    let boards = || review.positions.iter().map(|game| game.position().board());
-    let plies = review.positions.len() - 1;
+    let boards = || review.positions.boards().iter().map(Chess::board);
+    let plies = review.positions.plies();
     let end = boards().position(|board| pieces(board) <= ENDGAME_PIECES);
     let end = end.unwrap_or(plies).min(plies);
     let middle =

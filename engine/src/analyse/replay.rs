@@ -5,6 +5,7 @@ use super::judge::{Glyph, Judgement};
 use super::review::Review;
 use super::words;
 use crate::chess::action::Action;
+use crate::chess::epd;
 use serde::Serialize;
 
 /// A game for `page.js`: the fields of `Viewer` (viewer.js), and what this page adds.
@@ -34,24 +35,24 @@ impl Replay {
     #[must_use]
     pub fn new(review: &Review<'_>) -> Replay {
         let plies = 0..review.judgements.len();
-        let places = 0..review.positions.len();
+        let places = 0..review.positions.count();
         let uci = |ply| {
-            review.played(ply).map_or_else(null_move, |played| review.positions[ply].uci(played))
+            review.played(ply).map_or_else(null_move, |played| review.positions.uci(ply, played))
         };
         let san = |ply| match review.played(ply) {
-            Some(played) => review.positions[ply].san(played),
+            Some(played) => review.positions.san(ply, played),
             None => "--".to_owned(),
         };
         let glyph = |ply| marked(review, ply).map(|(_, glyph)| [class(glyph), glyph.sign()]);
         let arrow = |ply| match better(review, ply) {
-            Some(better) => review.positions[ply].uci(better),
+            Some(better) => review.positions.uci(ply, better),
             None => String::new(),
         };
         let win = |place| review.white_win(place).map(|win| (1000.0 * win).round() as u16);
         let score = |place| review.score(place).map(words::score).unwrap_or_default();
         Replay {
             number: review.game.number,
-            fen: review.positions[0].fen(),
+            fen: epd::fen(review.board(0)),
             uci: plies.clone().map(uci).collect::<Vec<_>>().join(" "),
             san: plies.clone().map(san).collect::<Vec<_>>().join(" "),
             glyphs: plies.clone().map(glyph).collect(),
@@ -94,7 +95,7 @@ fn note(review: &Review<'_>, ply: usize) -> String {
         ),
     };
     if let Some(better) = better(review, ply) {
-        text += &format!(" Better: {}.", review.positions[ply].san(better));
+        text += &format!(" Better: {}.", review.positions.san(ply, better));
     }
     text
 }

@@ -1,36 +1,58 @@
 //! One game with its results: a judgement per move, accuracy of both sides.
+//!
+//! A position's value is the better of what its own search says and of the move that the game followed: the next
+//! position's search sees one ply further. So a move loses exactly the difference of the values before and after it.
 
 use super::accuracy::{self, MoveLoss};
 use super::found::{Choice, PositionResult, identity, over};
-use super::journal::{Journal, Pass};
-use super::judge::Judgement;
+use super::judge::{Glyphs, Judgement};
 use crate::chess::action::Action;
 use crate::chess::game::Game;
-use crate::pgn::PgnGame;
+use crate::pgn::{PgnGame, Positions};
 use crate::play::report::{centipawns, mate};
-use shakmaty::{ByColor, Color, Position};
+use shakmaty::{ByColor, Chess, Color, Position};
 use std::ops::Range;
 use uci::Score;
+
+/// Largest score that is no mate, in centipawns. Other programs write less than a hundred pawns.
+const MAX_CENTIPAWNS: i32 = 9_900;
 
 /// A game with its positions and judgements.
 pub struct Review<'a> {
     /// The parsed game.
     pub game: &'a PgnGame,
     /// One more than there are moves.
-    pub positions: Vec<Game>,
+    pub positions: Positions,
     /// Evaluation of each position.
-    pub known: Vec<Known<'a>>,
+    known: Vec<Known<'a>>,
     /// The same for the side to move with what the game shows behind it ([`backed_up`]).
     values: Vec<Option<Value>>,
     /// One per move; None where a search is missing.
     pub judgements: Vec<Option<Judgement>>,
 }
 
+/// How moves are judged.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    /// Maximum number of better moves.
+    pub lines: usize,
+    /// Thresholds of the glyphs.
+    pub glyphs: Glyphs,
+}
+
+/// A position's search, and whether it was the longer one.
+pub type Lookup<'a, 'b> = &'b dyn Fn(u64) -> Option<(&'a PositionResult, bool)>;
+
 /// Evaluation of a position.
 #[derive(Clone, Copy, Debug)]
 pub enum Known<'a> {
     /// A search's result.
-    Searched(&'a PositionResult),
+    Searched {
+        /// The result.
+        found: &'a PositionResult,
+        /// Glyphs may rest on it: the longer search, or endgame tables.
+        sure: bool,
+    },
     /// The game is over: win probability of the side to move.
     Over(f32),
     /// Not searched yet.
@@ -47,94 +69,122 @@ struct Value {
 }
 
 impl Value {
+    const DRAW: Value = Value { win: 0.5, mate: None };
+
+    fn of(choice: &Choice) -> Value {
+        Value { win: choice.win(), mate: choice.mate }
+    }
+
     /// That of the position before a move to this one, for its mover, if it plays the move.
     fn before(self) -> Value {
         let plies = |plies: i32| if plies > 0 { -(plies + 1) } else { 1 - plies };
         Value { win: 1.0 - self.win, mate: self.mate.map(plies) }
     }
+
+    /// For the side to move.
+    fn score(self) -> Score {
+        for_white(Color::White, self.mate, self.win)
+    }
 }
 
-impl Known<'_> {
+impl<'a> Known<'a> {
+    fn of(position: &Game, lookup: Lookup<'a, '_>) -> Known<'a> {
+        let found = lookup(identity(position));
+        found.map_or(Known::Nothing, |(found, longer)| Known::Searched {
+            found,
+            sure: longer || found.exact,
+        })
+    }
+
     fn value(&self) -> Option<Value> {
         match self {
-            Known::Searched(found) => {
-                Some(Value { win: found.win(), mate: found.best().and_then(|best| best.mate) })
-            }
+            Known::Searched { found, .. } => found.best().map(Value::of),
             // Mated.
             Known::Over(win) => Some(Value { win: *win, mate: (*win == 0.0).then_some(0) }),
             Known::Nothing => None,
         }
     }
 
-    fn of<'a>(position: &Game, journal: impl Fn(u64) -> Option<&'a PositionResult>) -> Known<'a> {
-        match over(position) {
-            Some(ending) => Known::Over(if ending.winner().is_some() { 0.0 } else { 0.5 }),
-            None => journal(identity(position)).map_or(Known::Nothing, Known::Searched),
-        }
+    fn is_sure(&self) -> bool {
+        matches!(self, Known::Searched { sure: true, .. } | Known::Over(_))
     }
 }
 
 impl<'a> Review<'a> {
-    /// Judges each move by the longest searches. A second search can only make a glyph milder: a glyph needs both.
-    /// `lines` is the maximum number of better moves.
+    /// Judges each move by the searches that `lookup` has.
     #[must_use]
-    pub fn new(game: &'a PgnGame, journal: &'a Journal, lines: usize) -> Review<'a> {
-        let first = Review::at_first(game, journal, lines);
-        let known = |position: &Game| Known::of(position, |identity| journal.best(identity));
-        let review = Review::of(game, first.positions, &known, lines);
-        let milder = |(judged, before): (Option<Judgement>, Option<Judgement>)| {
-            Some(judged?.limited_by(before.as_ref()))
+    pub fn new(game: &'a PgnGame, lookup: Lookup<'a, '_>, rules: Rules) -> Review<'a> {
+        let positions = Positions::of(game);
+        let known = |place| match over(positions.board(place)) {
+            Some(ending) => Known::Over(if ending.winner().is_some() { 0.0 } else { 0.5 }),
+            None => Known::of(&positions.game(place), lookup),
         };
-        let judgements = review.judgements.into_iter().zip(first.judgements).map(milder).collect();
-        Review { judgements, ..review }
-    }
-
-    /// Judges each move by the first searches alone.
-    #[must_use]
-    pub fn at_first(game: &'a PgnGame, journal: &'a Journal, lines: usize) -> Review<'a> {
-        let lookup =
-            |position: &Game| Known::of(position, |identity| journal.get(identity, Pass::First));
-        Review::of(game, game.positions(), &lookup, lines)
-    }
-
-    fn of(
-        game: &'a PgnGame,
-        positions: Vec<Game>,
-        lookup: &dyn Fn(&Game) -> Known<'a>,
-        lines: usize,
-    ) -> Review<'a> {
-        let known: Vec<Known<'a>> = positions.iter().map(lookup).collect();
+        let known: Vec<Known<'a>> = (0..positions.count()).map(known).collect();
         let values = backed_up(&positions, &known);
-        let judge = |ply: usize| {
-            let played = *positions[ply + 1].actions().last()?;
-            match (known[ply], values[ply + 1]) {
-                (Known::Searched(before), Some(reply)) => {
-                    Some(Judgement::new(before, played, reply.before().win, lines))
-                }
-                _ => None,
-            }
+        let mut review = Review { game, positions, known, values, judgements: Vec::new() };
+        review.judgements =
+            (0..review.positions.plies()).map(|ply| review.judge(ply, rules)).collect();
+        review
+    }
+
+    /// Places of positions that need the longer search, for a glyph rests on them, in order.
+    #[must_use]
+    pub fn unsure(&self) -> Vec<usize> {
+        let is_unsure = |place: &usize| {
+            let around = place.saturating_sub(1)..=*place;
+            let judged = |ply| self.judgements.get(ply).and_then(Option::as_ref);
+            !self.known[*place].is_sure()
+                && around.into_iter().filter_map(judged).any(|judged| judged.glyph.is_some())
         };
-        let judgements = (0..positions.len() - 1).map(judge).collect();
-        Review { game, positions, known, values, judgements }
+        (0..self.known.len()).filter(is_unsure).collect()
+    }
+
+    /// The same without the glyphs that rest on short searches.
+    #[must_use]
+    pub fn without_unsure_glyphs(mut self) -> Review<'a> {
+        for (ply, judged) in self.judgements.iter_mut().enumerate() {
+            let sure = self.known[ply].is_sure() && self.known[ply + 1].is_sure();
+            if let Some(judged) = judged.as_mut().filter(|_| !sure) {
+                (judged.glyph, judged.better) = (None, Vec::new());
+            }
+        }
+        self
+    }
+
+    fn judge(&self, ply: usize, Rules { lines, glyphs }: Rules) -> Option<Judgement> {
+        let played = self.positions.played(ply)?;
+        let (before, best) = (self.found(ply)?, self.values[ply]?);
+        let after = after(&self.positions, &self.values, ply + 1)?.before();
+        // Less than `after` is left only after a claim of a draw that was not made.
+        let best = if after.win > best.win { after } else { best };
+        let wins = [best.win, after.win];
+        let glyph = glyphs.of(wins, [best.score(), after.score()]);
+        Some(Judgement::new(before, played, wins, glyph, lines))
     }
 
     /// The move at `ply`, from 0.
     #[must_use]
     pub fn played(&self, ply: usize) -> Option<Action> {
-        self.positions.get(ply + 1)?.actions().last().copied()
+        self.positions.played(ply)
+    }
+
+    /// The position at `place`, from 0.
+    #[must_use]
+    pub fn board(&self, place: usize) -> &Chess {
+        self.positions.board(place)
     }
 
     /// The side that made the move at `ply`.
     #[must_use]
     pub fn mover(&self, ply: usize) -> Color {
-        self.positions[ply].position().turn()
+        self.board(ply).turn()
     }
 
     /// The search before the move at `ply`.
     #[must_use]
     pub fn found(&self, ply: usize) -> Option<&'a PositionResult> {
         match self.known.get(ply)? {
-            Known::Searched(found) => Some(found),
+            Known::Searched { found, .. } => Some(found),
             _ => None,
         }
     }
@@ -142,18 +192,17 @@ impl<'a> Review<'a> {
     /// White's win probability in a position.
     #[must_use]
     pub fn white_win(&self, place: usize) -> Option<f32> {
-        let Value { win, .. } = (*self.values.get(place)?)?;
-        Some(self.positions[place].position().turn().fold_wb(win, 1.0 - win))
+        let Value { win, .. } = after(&self.positions, &self.values, place)?;
+        Some(self.mover(place).fold_wb(win, 1.0 - win))
     }
 
     /// Score of a position for White; None after a mate, or without a result.
     #[must_use]
     pub fn score(&self, place: usize) -> Option<Score> {
-        let turn = self.positions[place].position().turn();
-        let Value { win, mate } = self.values[place]?;
+        let Value { win, mate } = after(&self.positions, &self.values, place)?;
         match self.known[place] {
-            Known::Over(_) => (win > 0.0).then_some(Score::Centipawns(0)),
-            _ => Some(for_white(turn, mate, win)),
+            Known::Over(0.0) => None,
+            _ => Some(for_white(self.mover(place), mate, win)),
         }
     }
 
@@ -177,26 +226,33 @@ impl<'a> Review<'a> {
     }
 }
 
-/// The value of each position for the side to move. Where a game follows the move that a search chose, the search of the next position
-/// sees one ply further, so its value takes the place of that move's; the mover keeps the other moves that the search knows well. Without
-/// it a sacrifice costs its player what the search does not see until the next move.
-fn backed_up(positions: &[Game], known: &[Known<'_>]) -> Vec<Option<Value>> {
+/// The value of a position that a move led to: a draw where it can be claimed.
+fn after(positions: &Positions, values: &[Option<Value>], place: usize) -> Option<Value> {
+    let value = (*values.get(place)?)?;
+    let mated = value.mate == Some(0);
+    Some(if !mated && positions.is_claimable(place) { Value::DRAW } else { value })
+}
+
+/// The value of each position for the side to move: that of the best move among the one that the game followed, by the
+/// next position's value, and the others that its search knows well. Tables and proven mates need no such help.
+fn backed_up(positions: &Positions, known: &[Known<'_>]) -> Vec<Option<Value>> {
     let mut values: Vec<Option<Value>> = known.iter().map(Known::value).collect();
-    for place in (0..positions.len().saturating_sub(1)).rev() {
-        let (Known::Searched(found), Some(after)) = (known[place], values[place + 1]) else {
+    for place in (0..positions.plies()).rev() {
+        let Known::Searched { found, .. } = known[place] else { continue };
+        let Some(followed) = after(positions, &values, place + 1).map(Value::before) else {
             continue;
         };
-        let played = positions[place + 1].actions().last().copied();
-        if found.best().and_then(Choice::action) != played
-            || found.best().is_some_and(|best| best.mate.is_some())
-        {
+        let proven = found.best().is_some_and(|best| best.mate.is_some());
+        let Some(played) = positions.played(place).filter(|_| !found.exact && !proven) else {
             continue;
-        }
-        let others = found.choices.iter().skip(1).filter(|choice| found.knows(choice));
-        let others = others.map(|choice| Value { win: choice.win(), mate: choice.mate });
-        let first = after.before();
-        values[place] =
-            Some(others.fold(first, |best, other| if other.win > best.win { other } else { best }));
+        };
+        let others = found.choices.iter().enumerate().filter(|(place, choice)| {
+            choice.action() != Some(played) && (*place == 0 || found.knows(choice))
+        });
+        let others = others.map(|(_, choice)| Value::of(choice));
+        values[place] = Some(
+            others.fold(followed, |best, other| if other.win > best.win { other } else { best }),
+        );
     }
     values
 }
@@ -204,22 +260,32 @@ fn backed_up(positions: &[Game], known: &[Known<'_>]) -> Vec<Option<Value>> {
 /// Converts the side to move's score to White's.
 #[must_use]
 pub fn for_white(turn: Color, mate_plies: Option<i32>, value: f32) -> Score {
-    let score = mate_plies.map_or_else(|| centipawns(value), mate);
-    match (turn, score) {
-        (Color::White, score) => score,
-        (Color::Black, Score::Centipawns(score)) => Score::Centipawns(-score),
+    match (turn, mate_plies.map_or_else(|| centipawns(value), mate)) {
+        (Color::White, Score::Mate(moves)) => Score::Mate(moves),
         (Color::Black, Score::Mate(moves)) => Score::Mate(-moves),
+        (turn, Score::Centipawns(score)) => {
+            let score = score.clamp(-MAX_CENTIPAWNS, MAX_CENTIPAWNS);
+            Score::Centipawns(turn.fold_wb(score, -score))
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pgn::{Entry, read_games};
+
+    fn read(text: &str) -> PgnGame {
+        match read_games(text, 1).into_iter().next() {
+            Some(Entry::Game(game)) => *game,
+            _ => panic!("{text} is no game"),
+        }
+    }
 
     /// The choices as move, visits, value and plies to mate.
-    fn found(game: &Game, choices: &[(&str, u64, f32, Option<i32>)]) -> PositionResult {
+    fn found(board: &Chess, choices: &[(&str, u64, f32, Option<i32>)]) -> PositionResult {
         let choice = |&(uci, visits, value, mate): &(&str, u64, f32, Option<i32>)| Choice {
-            line: vec![Action::from_uci(uci, game.position()).unwrap()],
+            line: vec![Action::from_uci(uci, board).unwrap()],
             visits,
             value,
             mate,
@@ -228,19 +294,17 @@ mod tests {
             choices: choices.iter().map(choice).collect(),
             policy: Vec::new(),
             playouts: 100,
+            exact: false,
         }
     }
 
     #[test]
     fn the_next_search_sees_further_and_the_mover_keeps_its_other_moves() {
-        let start = Game::default();
-        let mut after = start.clone();
-        after.play_uci("e2e4").unwrap();
-        let positions = [start, after];
+        let positions = Positions::of(&read("1. e4 *"));
         let values = |choices: &[(&str, u64, f32, Option<i32>)], reply| {
-            let before = found(&positions[0], choices);
-            let behind = found(&positions[1], &[reply]);
-            let known = [Known::Searched(&before), Known::Searched(&behind)];
+            let before = found(positions.board(0), choices);
+            let behind = found(positions.board(1), &[reply]);
+            let known = [&before, &behind].map(|found| Known::Searched { found, sure: true });
             let value = backed_up(&positions, &known)[0].unwrap();
             (value.win, value.mate)
         };
@@ -254,7 +318,15 @@ mod tests {
         // The mover is mated in two plies: one more from here. It mates in three: mated in four.
         assert_eq!(values(&[best], reply(0.0, Some(-2))), (1.0, Some(3)));
         assert_eq!(values(&[best], reply(1.0, Some(3))), (0.0, Some(-4)));
-        // The game followed another move than the search.
+        // The game followed another move than the search, and a better one.
         assert_eq!(values(&[("d2d4", 60, 0.75, None), best], reply(0.5, None)), (0.75, None));
+        assert_eq!(values(&[("d2d4", 60, 0.75, None), best], reply(0.125, None)), (0.875, None));
+    }
+
+    #[test]
+    fn a_certain_score_is_a_mate_or_less_than_a_hundred_pawns() {
+        assert_eq!(for_white(Color::White, None, 1.0), Score::Centipawns(9_900));
+        assert_eq!(for_white(Color::Black, None, 1.0), Score::Centipawns(-9_900));
+        assert_eq!(for_white(Color::Black, Some(3), 1.0), Score::Mate(-2));
     }
 }

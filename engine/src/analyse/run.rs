@@ -6,9 +6,10 @@ use super::cost::Cost;
 use super::error::AnalyseError;
 use super::journal::{Journal, Origin};
 use super::passes::{AnalysisProgress, Passes};
-use super::review::Review;
+use super::review::{Review, Rules};
 use crate::errors::FileError;
 use crate::files::write_whole;
+use crate::pgn::PgnGame;
 use crate::play::analyst::{Analyst, Effort};
 use std::path::{Path, PathBuf};
 
@@ -16,8 +17,8 @@ use std::path::{Path, PathBuf};
 pub struct AnalysisTask<'a> {
     /// Limits of the first search of a position.
     pub effort: Effort,
-    /// Maximum number of better lines per move.
-    pub lines: usize,
+    /// How moves are judged.
+    pub rules: Rules,
     /// Positions searched at once, at least one.
     pub workers: usize,
     /// Options of the search, as text.
@@ -45,11 +46,12 @@ pub fn run(
     let origin = Origin {
         engine: env!("CARGO_PKG_VERSION").to_owned(),
         network: analyst.network().to_owned(),
-        search: format!("{:?}, {} lines, {}", task.effort, task.lines, task.settings),
+        // The glyphs decide which positions are searched again.
+        search: format!("{:?}, {:?}, {}", task.effort, task.rules, task.settings),
     };
     let mut journal = Journal::open(&journal_path(task.out), &origin)?;
-    let &AnalysisTask { effort, lines, workers, stop, announce, .. } = task;
-    let passes = Passes { analyst, effort, lines, workers, stop };
+    let &AnalysisTask { effort, rules, workers, stop, announce, .. } = task;
+    let passes = Passes { analyst, effort, rules, workers, stop };
     let done = passes.run(games, announce, &mut journal)?;
     let mut text = String::new();
     let annotator = format!("Mavka {}", env!("CARGO_PKG_VERSION"));
@@ -58,11 +60,17 @@ pub fn run(
         while let Some(other) = copied.next_if(|other| other.number < game.number) {
             text += &other.raw;
         }
-        text += &annotate::write(&Review::new(game, &journal, task.lines), &annotator);
+        text += &annotate::write(&reviewed(game, &journal, task.rules), &annotator);
     }
     copied.for_each(|other| text += &other.raw);
     write_whole(task.out, &text).map_err(FileError::of(task.out))?;
     Ok((done, journal))
+}
+
+/// A game by the longest searches of the journal. Glyphs rest on second searches alone.
+#[must_use]
+pub fn reviewed<'a>(game: &'a PgnGame, journal: &'a Journal, rules: Rules) -> Review<'a> {
+    Review::new(game, &|identity| journal.best(identity), rules).without_unsure_glyphs()
 }
 
 /// Path of the journal of an output.

@@ -69,7 +69,7 @@ pub fn table(out: &mut String, review: &Review<'_>) {
 
 /// `Moves 12 to 30`.
 fn moves(review: &Review<'_>, plies: &Range<usize>) -> String {
-    let number = |ply: usize| review.positions[ply].position().fullmoves();
+    let number = |ply: usize| review.board(ply).fullmoves();
     match plies.end.checked_sub(1).filter(|last| plies.start <= *last) {
         Some(last) => format!("Moves {} to {}", number(plies.start), number(last)),
         None => "No moves".to_owned(),

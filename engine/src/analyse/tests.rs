@@ -5,19 +5,22 @@ use super::collection::Collection;
 use super::cost::Cost;
 use super::html::{Title, page};
 use super::journal::{Journal, Origin};
-use super::review::Review;
-use super::run::{AnalysisTask, journal_path, run};
+use super::judge::{Glyph, Glyphs, INACCURACY};
+use super::review::{Review, Rules};
+use super::run::{AnalysisTask, journal_path, reviewed, run};
 use crate::chess::game::Game;
 use crate::eval::look::{InspectedMove, Inspection, PredictedBoard};
 use crate::options::settings::Settings;
 use crate::pgn::PgnGame;
 use crate::play::analyst::{Analyst, Effort};
-use crate::play::network::{Only, hashed};
-use shakmaty::Square;
+use crate::play::network::{Installed, Only, hashed};
+use crate::syzygy::Tables;
+use mcts::Wdl;
+use nn::rng::Rng;
+use shakmaty::{Position, Square};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 const GAMES: &str = r#"[Event "A \"quoted\" name"]
 [White "Müller"]
@@ -41,6 +44,8 @@ Nf6 { [%eval 0.5] [%clk 0:04:58] played [%csl Gf6] } 3. Nxe5 ; a slip?
 
 1. f3 e5 2. g4 Qh4# 0-1
 "#;
+
+const RULES: Rules = Rules { lines: 2, glyphs: Glyphs::Mavka };
 
 fn read(text: &str) -> Collection {
     let mut collection = Collection::default();
@@ -75,7 +80,15 @@ fn fresh(name: &str) -> PathBuf {
 fn task(out: &Path) -> AnalysisTask<'_> {
     let settings = "test".to_owned();
     let (announce, stop) = (&|_: &Cost| (), &|| false);
-    AnalysisTask { effort: Effort::Nodes(40), lines: 2, workers: 1, settings, out, announce, stop }
+    AnalysisTask {
+        effort: Effort::Nodes(40),
+        rules: RULES,
+        workers: 1,
+        settings,
+        out,
+        announce,
+        stop,
+    }
 }
 
 /// The games without annotations of the analysis.
@@ -84,7 +97,7 @@ fn plain(games: &[PgnGame]) -> String {
     let origin = || String::new();
     let origin = Origin { engine: origin(), network: origin(), search: origin() };
     let journal = Journal::open(&out, &origin).unwrap();
-    let text = games.iter().map(|game| annotate::write(&Review::new(game, &journal, 1), "nobody"));
+    let text = games.iter().map(|game| annotate::write(&reviewed(game, &journal, RULES), "nobody"));
     let text = text.collect();
     journal.delete().unwrap();
     text
@@ -152,7 +165,7 @@ fn the_page_shows_every_game_and_needs_no_other_file() {
     games[0].tags.extend([tag("WhiteElo", "1834"), tag("BlackElo", "<i>")]);
     let out = fresh("page");
     let (_, journal) = run(&of(&games), &analyst(), &task(&out)).unwrap();
-    let review = |game| Review::new(game, &journal, 2);
+    let review = |game| reviewed(game, &journal, RULES);
     let reviews: Vec<Review<'_>> = games.iter().map(review).collect();
     let sees = |game: &Game| {
         let inspected = |action| InspectedMove {
@@ -254,8 +267,8 @@ fn an_interrupted_analysis_resumes_to_the_same_bytes() {
     journal.delete().unwrap();
     let whole = fs::read_to_string(&out).unwrap();
 
-    let looks = AtomicUsize::new(0);
-    let stop = || looks.fetch_add(1, Ordering::Relaxed) > 40;
+    // As soon as the journal has a result beside its header.
+    let stop = || fs::read_to_string(journal_path(&out)).is_ok_and(|text| text.lines().count() > 1);
     let (done, journal) =
         run(&of(&games), &analyst(), &AnalysisTask { stop: &stop, ..task(&out) }).unwrap();
     assert!(done.searched > 0 && !done.is_complete(), "{done:?}");
@@ -317,4 +330,172 @@ fn damaged_games_are_named_and_kept() {
     }
     let nested = format!("1. e4 {}", "(1. d4 ".repeat(100_000));
     assert_eq!(read(&nested).games[0].lost.len(), 1);
+}
+
+/// Reads, analyses by one playout a position, and returns the annotated games.
+fn annotated(text: &str, name: &str, settings: Settings) -> Vec<PgnGame> {
+    let games = sound(text);
+    let out = fresh(name);
+    let analyst = Analyst::new(&Only(hashed()), settings).unwrap();
+    let task = AnalysisTask { effort: Effort::Nodes(1), ..task(&out) };
+    let (done, journal) = run(&of(&games), &analyst, &task).unwrap();
+    assert!(done.is_complete());
+    journal.delete().unwrap();
+    let text = fs::read_to_string(&out).unwrap();
+    fs::remove_file(out).unwrap();
+    sound(&text)
+}
+
+/// Without the alpha-beta search: what is left of the values is the tables' and the rules'.
+fn without_check() -> Settings {
+    let settings = Settings { threads: 1, hash_mb: 2, nn_cache_mb: 1, ..Settings::default() };
+    Settings { blunder_check: false, ..settings }
+}
+
+/// A random game of at most `plies` from a random position of these men, and the result of each position for White by
+/// the tables' WDL alone: 1, 0 or -1.
+fn table_game(men: &str, plies: usize, tables: &Tables, random: &mut Rng) -> (Game, Vec<i32>) {
+    let result = |game: &Game| {
+        let mover = match game.ending() {
+            Some(ending) => -i32::from(ending.winner().is_some()),
+            None => match tables.wdl(game.position()) {
+                Some(Wdl::WIN) => 1,
+                Some(Wdl::LOSS) => -1,
+                _ => 0,
+            },
+        };
+        game.position().turn().fold_wb(mover, -mover)
+    };
+    let start = loop {
+        let mut board = ['1'; 64];
+        for man in men.chars() {
+            let square = random.bits() as usize % 64;
+            board[square] = man;
+        }
+        let ranks: Vec<String> = board.chunks(8).map(|rank| rank.iter().collect()).collect();
+        let turn = if random.bits().is_multiple_of(2) { 'w' } else { 'b' };
+        let game = Game::from_fen(&format!("{} {turn} - - 0 1", ranks.join("/")), false);
+        if let Some(game) = game.ok().filter(|game| {
+            let count = game.position().board().occupied().count();
+            count == men.len() && game.ending().is_none()
+        }) {
+            break game;
+        }
+    };
+    let (mut game, mut results) = (start.clone(), vec![result(&start)]);
+    for _ in 0..plies {
+        let moves = game.legal_actions();
+        if game.ending().is_some() {
+            break;
+        }
+        game.play(moves[random.bits() as usize % moves.len()]).unwrap();
+        results.push(result(&game));
+    }
+    (game, results)
+}
+
+#[test]
+fn a_table_move_has_a_glyph_exactly_if_it_drops_the_result() {
+    const MEN: [&str; 20] = [
+        "KQk", "KRk", "KPk", "Kkq", "Kkp", "KQkr", "KRkq", "KQkp", "KRkp", "KPkp", "KBNk", "KBBk",
+        "KRkb", "KRkn", "KBkp", "KNkp", "KPPk", "Kkpp", "KRPk", "KQkq",
+    ];
+    let tables = Tables::with_bundled("");
+    let mut random = Rng::new(75);
+    let (mut text, mut truth) = (String::new(), Vec::new());
+    for number in 0..300 {
+        let (game, results) = table_game(MEN[number % MEN.len()], 12, &tables, &mut random);
+        let mut after = Game::new(game.start().clone(), game.mode());
+        let fen = after.fen();
+        let number = if after.position().turn().is_white() { "1. " } else { "1... " };
+        let moves: Vec<String> = game
+            .actions()
+            .iter()
+            .map(|action| {
+                let san = after.san(*action);
+                after.play(*action).unwrap();
+                san
+            })
+            .collect();
+        text += &format!("[FEN \"{fen}\"]\n\n{number}{} *\n\n", moves.join(" "));
+        truth.push(results);
+    }
+    let games = annotated(&text, "tables", without_check());
+    assert_eq!(games.len(), truth.len());
+    let (mut kept, mut dropped) = (0, 0);
+    for (game, results) in games.iter().zip(&truth) {
+        assert_eq!(game.line.moves.len() + 1, results.len());
+        for (ply, node) in game.line.moves.iter().enumerate() {
+            let loses = results[ply] != results[ply + 1];
+            let errs = node.nags.iter().any(|nag| [2, 4, 6].contains(nag));
+            assert_eq!(errs, loses, "{} in {}", node.san, game.start.fen());
+            assert!(errs || node.variations.is_empty(), "{}", node.san);
+            let notes = node.comments.join(" ");
+            let eval = match results[ply + 1] {
+                0 => notes.contains("[%eval 0.00]") || node.san.ends_with('#'),
+                1 => notes.contains("[%eval 99.00]") || notes.contains("[%eval #"),
+                _ => notes.contains("[%eval -99.00]") || notes.contains("[%eval #-"),
+            };
+            assert!(eval || node.san.ends_with('#'), "{} {notes}", node.san);
+            (kept, dropped) = (kept + usize::from(!loses), dropped + usize::from(loses));
+        }
+    }
+    assert!(kept > 1000 && dropped > 200, "{kept} kept, {dropped} dropped");
+}
+
+#[test]
+fn one_playout_has_the_networks_values_and_a_mate_has_its_result() {
+    let games = annotated(
+        "1. f3 e5 2. g4 Qh4#\n\n[Round \"2\"]\n\n1. e4 e5 2. Nf3 Nc6 *\n",
+        "one",
+        without_check(),
+    );
+    assert_eq!((games[0].result.as_str(), games[1].result.as_str()), ("0-1", "*"));
+    let notes = |game: &PgnGame| -> Vec<String> {
+        game.line.moves.iter().map(|node| node.comments.join(" ")).collect()
+    };
+    let zero = notes(&games[1]).iter().filter(|notes| notes.contains("[%eval 0.00]")).count();
+    assert!(zero < 2, "{:?}", notes(&games[1]));
+}
+
+#[test]
+fn the_move_that_allows_a_repetition_errs_and_the_one_that_claims_it_saves() {
+    let text = "[FEN \"qr6/8/5k2/8/3pP3/8/1B6/6K1 b - - 0 1\"]\n\n\
+        1... Rc8 2. Kh1 Rb8 3. Kg1 Rc8 4. Kh1 Rb8 5. Kg1 1/2-1/2\n";
+    let settings = Settings { threads: 1, hash_mb: 16, nn_cache_mb: 1, ..Settings::default() };
+    let games = sound(text);
+    let out = fresh("repetition");
+    let analyst = Analyst::new(&Installed::default(), settings).unwrap();
+    let (_, journal) =
+        run(&of(&games), &analyst, &AnalysisTask { effort: Effort::Nodes(25), ..task(&out) })
+            .unwrap();
+    let review = reviewed(&games[0], &journal, RULES);
+    let blunder = review.judgements[6].as_ref().unwrap();
+    assert_eq!((blunder.glyph, blunder.after), (Some(Glyph::Blunder), 0.5), "4... Rb8");
+    assert_eq!(review.judgements[7].as_ref().unwrap().glyph, Some(Glyph::Good), "5. Kg1");
+    assert_eq!(review.score(8), Some(uci::Score::Centipawns(0)));
+    drop(review);
+    journal.delete().unwrap();
+    fs::remove_file(out).unwrap();
+}
+
+#[test]
+fn a_move_loses_what_the_scores_beside_it_differ_by() {
+    let games = sound(GAMES);
+    let out = fresh("differences");
+    let (_, journal) = run(&of(&games), &analyst(), &task(&out)).unwrap();
+    for game in &games {
+        let review = reviewed(game, &journal, RULES);
+        for (ply, judged) in review.judgements.iter().enumerate() {
+            let Some(judged) = judged else { continue };
+            let wins = [ply, ply + 1].map(|place| review.white_win(place).unwrap());
+            let sign = review.mover(ply).fold_wb(1.0, -1.0);
+            assert!((judged.loss() - sign * (wins[0] - wins[1])).abs() < 1e-5, "{ply}: {judged:?}");
+            let asks = judged.glyph.is_some_and(|glyph| glyph != Glyph::Good);
+            assert_eq!(judged.loss() >= INACCURACY, asks, "{ply}: {judged:?}");
+            assert!(asks || judged.better.is_empty());
+        }
+    }
+    journal.delete().unwrap();
+    fs::remove_file(out).unwrap();
 }

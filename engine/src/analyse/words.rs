@@ -11,25 +11,23 @@ use uci::Score;
 /// `12.` or `12…`.
 #[must_use]
 pub fn number(review: &Review<'_>, ply: usize) -> String {
-    let position = review.positions[ply].position();
+    let position = review.board(ply);
     format!("{}{}", position.fullmoves(), position.turn().fold_wb(".", "…"))
 }
 
 /// A line of the search with its score.
 #[must_use]
 pub fn line(review: &Review<'_>, ply: usize, choice: &Choice) -> String {
-    let mut game = review.positions[ply].clone();
+    let mut position = review.board(ply).clone();
     let mut words = vec![number(review, ply)];
     for (index, action) in choice.line.iter().take(8).enumerate() {
-        let position = game.position();
         if index > 0 && position.turn() == Color::White {
             words.push(format!("{}.", position.fullmoves()));
         }
-        let san = escape(&game.san(*action));
-        if game.play(*action).is_err() {
-            break;
-        }
-        words.push(san);
+        let played = action.to_move(&position).filter(|played| position.is_legal(*played));
+        let Some(played) = played else { break };
+        words.push(escape(&action.to_san(&position)));
+        position.play_unchecked(played);
     }
     let value = for_white(review.mover(ply), choice.mate, choice.value);
     format!("{} <span class='soft'>({})</span>", words.join(" "), score(value))

@@ -4,8 +4,9 @@ use super::args::{positive, read_milliseconds, read_option, read_settings};
 use super::output::{Failure, Sink};
 use crate::analyse::collection::Unread;
 use crate::analyse::html::{Title, page};
-use crate::analyse::review::Review;
-use crate::analyse::run::journal_path;
+use crate::analyse::judge::Glyphs;
+use crate::analyse::review::{Review, Rules};
+use crate::analyse::run::{journal_path, reviewed};
 use crate::analyse::{AnalysisTask, Collection, run};
 use crate::chess::game::Game;
 use crate::errors::FileError;
@@ -28,7 +29,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// Playouts of a first search, by default.
-const NODES: u64 = 100;
+const NODES: u64 = 25;
 
 /// Arguments of `mavka analyse`.
 ///
@@ -39,15 +40,18 @@ pub struct Analyse {
     /// Games, also compressed (.gz, .zst); - for standard input. What cannot be read is named and kept as it is
     #[arg(required = true, value_name = "GAME.pgn")]
     files: Vec<PathBuf>,
-    /// Nodes for each position; five times as many around suspected mistakes [default: 100]
+    /// Nodes for each position; four times as many around mistakes [default: 25]
     #[arg(long, value_name = "N", conflicts_with = "movetime", value_parser = clap::value_parser!(u64).range(1..))]
     nodes: Option<u64>,
-    /// Time for each position instead; five times as much around suspected mistakes
+    /// Time for each position instead; four times as much around mistakes
     #[arg(long, value_name = "MS", value_parser = read_milliseconds)]
     movetime: Option<Duration>,
     /// Better lines to show beside a move
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = positive())]
     multipv: usize,
+    /// Thresholds of ?!, ? and ??: mavka has 5, 10 and 25 points of win probability; lichess 5, 10, 15 and its table for mates
+    #[arg(long, value_enum, default_value_t, value_name = "WHOSE")]
+    glyphs: Glyphs,
     /// Positions searched at once; one repeats itself exactly [default: one for each core]
     #[arg(long, value_name = "N", value_parser = positive())]
     threads: Option<usize>,
@@ -109,7 +113,7 @@ impl Analyse {
                 Some(time) => Effort::Time(time),
                 None => Effort::Nodes(self.nodes.unwrap_or(NODES)),
             },
-            lines: self.multipv.max(1),
+            rules: Rules { lines: self.multipv.max(1), glyphs: self.glyphs },
             workers: settings.threads,
             settings: format!("options {}", options.join(" ")),
             out: &out,
@@ -131,7 +135,7 @@ impl Analyse {
         sink.say(format_args!("{analysed} in {}{cut}{copied}", out.display()));
         if let Some(path) = &self.html {
             let reviews: Vec<Review<'_>> =
-                games.iter().map(|game| Review::new(game, &journal, task.lines)).collect();
+                games.iter().map(|game| reviewed(game, &journal, task.rules)).collect();
             let title = Title::new(&reviews, analyst.network(), task.effort);
             // Only networks of our architecture can be inspected.
             let file = (!weights.is_empty()).then(|| Path::new(&weights));

@@ -1,9 +1,8 @@
 //! A game of a PGN file as a tree: moves, variations, comments, glyphs, all that an annotated copy must give back.
 
-use crate::chess::action::Action;
 use crate::chess::game::{Game, GameError};
 use crate::errors::quote;
-use shakmaty::{Move, Position};
+use shakmaty::Move;
 use std::fmt;
 
 /// One game.
@@ -55,26 +54,6 @@ impl PgnGame {
     pub fn tag(&self, name: &str) -> Option<&str> {
         let found = self.tags.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
         found.map(|(_, value)| value.as_str())
-    }
-
-    /// The positions of the game itself, the first one's before any move. A null move begins a history of its own.
-    #[must_use]
-    pub fn positions(&self) -> Vec<Game> {
-        let mut positions = vec![self.start.clone()];
-        for made in &self.line.moves {
-            let last = &positions[positions.len() - 1];
-            // They were played when the game was read.
-            let next = match made.played {
-                Some(played) => {
-                    let mut next = last.clone();
-                    next.play(Action::new(played)).ok().map(|()| next)
-                }
-                None => last.position().clone().swap_turn().ok().map(|p| Game::new(p, last.mode())),
-            };
-            let Some(next) = next else { break };
-            positions.push(next);
-        }
-        positions
     }
 }
 

@@ -5,6 +5,7 @@
 //! `spelling` finds the legal move that a word means, and [`read`] builds the [`game`].
 
 pub mod game;
+pub mod positions;
 pub mod read;
 mod spelling;
 mod split;
@@ -13,4 +14,5 @@ pub mod text;
 mod tokens;
 
 pub use game::{Line, PgnGame, PgnMove, Unreadable};
+pub use positions::Positions;
 pub use read::{Entry, legal_move, read_games};

@@ -339,7 +339,7 @@ mod tests {
             let text = super::super::text::decode(text.as_bytes());
             let game = only(&text);
             assert_eq!((sans(&game).as_str(), game.lost.len()), (moves, 0), "{:?}", game.lost);
-            assert_eq!(game.positions().len(), game.line.moves.len() + 1);
+            assert_eq!(super::super::Positions::of(&game).plies(), game.line.moves.len());
         }
     }
 

@@ -3,7 +3,7 @@
 //!
 //! Nothing here knows of clocks, GUIs or pondering; that is [`super::engine`]'s part.
 
-use super::blunder_check::{BlunderCheck, Refutation};
+use super::blunder_check::{BlunderCheck, Examination};
 use super::clock::Budget;
 use super::host;
 use super::kept_tree::Plan;
@@ -17,6 +17,7 @@ use crate::chess::action::Action;
 use crate::chess::game::Game;
 use crate::options::settings::{Backend, Settings};
 use crate::syzygy::Tables;
+use crate::syzygy::root::RootTables;
 use crate::time::SystemClock;
 use crate::world::AnyWorld;
 use crate::world::rules::check;
@@ -165,7 +166,7 @@ impl Analyst {
         self.settings = alone(settings);
     }
 
-    /// Drops the tree, so that the next search owes nothing to the ones before it.
+    /// Drops the trees of both searches, so that the next search owes nothing to the ones before it.
     pub fn forget(&mut self) {
         self.session.clear();
     }
@@ -207,14 +208,29 @@ impl Analyst {
         outcome.error.map_or(Ok(outcome.snapshot), Err)
     }
 
-    /// Checks the `best` move of a search for a blunder by an alpha-beta search of `most` positions. None if it
-    /// stands, or if the options have no such check. Blocks.
-    pub fn refute(&mut self, game: &Game, best: Action, most: u64) -> Option<Refutation> {
+    /// Examines the `chosen` move of a search by an alpha-beta search of `most` positions, among the moves `allowed`,
+    /// empty = all. Its table is kept until [`Analyst::forget`]: positions of one game are best examined from the last
+    /// one on. None if the options have no such check, or if it was too shallow. Blocks.
+    pub fn examine(
+        &mut self,
+        game: &Game,
+        chosen: Action,
+        allowed: &[Action],
+        most: u64,
+    ) -> Option<Examination> {
         if !self.settings.checks_blunders() {
             return None;
         }
-        let check = BlunderCheck { game, allowed: &[], is_over: &|positions| positions >= most };
-        check.refute(best, self.session.alpha_beta()?)
+        let check = BlunderCheck { game, allowed, is_over: &|positions| positions >= most };
+        check.examine(chosen, self.session.alpha_beta()?)
+    }
+
+    /// The moves of the last position of `game`, ranked by endgame tables. None where they do not have it, or where
+    /// they leave its result open.
+    #[must_use]
+    pub fn ranked(&self, game: &Game) -> Option<RootTables> {
+        let tables = self.tables.as_ref()?;
+        RootTables::new(tables, game, &game.legal_actions()).filter(|root| root.value().is_some())
     }
 
     fn warn(&self, warning: String) {

@@ -35,6 +35,19 @@ pub struct Refutation {
     pub loss: f32,
 }
 
+/// The alpha-beta search's opinion of a position.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Examination {
+    /// Its best move and what follows it.
+    pub best: Vec<Action>,
+    /// Win probability of that move.
+    pub win: f32,
+    /// Plies to a mate by it; negative if the mover is mated all the same.
+    pub mate_plies: Option<i32>,
+    /// What it says against the chosen move.
+    pub refutation: Option<Refutation>,
+}
+
 /// One check of one move.
 pub struct BlunderCheck<'a> {
     /// Its last position is searched.
@@ -49,6 +62,12 @@ impl BlunderCheck<'_> {
     /// Compares `chosen` with the best move of an alpha-beta search. None if it stands. Blocks.
     #[must_use]
     pub fn refute(&self, chosen: Action, alpha_beta: &mut AlphaBeta) -> Option<Refutation> {
+        self.examine(chosen, alpha_beta)?.refutation
+    }
+
+    /// Searches the position, and compares `chosen` with the best move. None if the search was too shallow. Blocks.
+    #[must_use]
+    pub fn examine(&self, chosen: Action, alpha_beta: &mut AlphaBeta) -> Option<Examination> {
         let request = SearchRequest {
             position: self.game.position(),
             allowed: self.allowed,
@@ -57,7 +76,15 @@ impl BlunderCheck<'_> {
         };
         let keys = self.game.keys().iter().copied();
         let mut watch = Watch { is_over: self.is_over, nodes: 0 };
-        refutation(chosen, &alpha_beta.search(keys, &request, &mut watch)?)
+        let found = alpha_beta.search(keys, &request, &mut watch)?;
+        let refutation = refutation(chosen, &found);
+        let best = &found.best;
+        (found.depth >= LEAST_DEPTH || best.mate_plies().is_some()).then(|| Examination {
+            best: best.line.clone(),
+            win: win(best.score),
+            mate_plies: best.mate_plies(),
+            refutation,
+        })
     }
 }
 

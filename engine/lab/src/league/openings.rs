@@ -5,7 +5,7 @@ use engine::chess::epd;
 use engine::chess::game::{Game, GameError};
 use engine::errors::{FileError, quote, wraps};
 use engine::pgn::text::read_decoded;
-use engine::pgn::{Entry, PgnGame, read_games};
+use engine::pgn::{Entry, PgnGame, Positions, read_games};
 use nn::rng::Rng;
 use shakmaty::{Chess, Position};
 use std::fmt;
@@ -174,9 +174,8 @@ fn last_fen(game: &PgnGame) -> Result<(String, bool), String> {
     match &game.cut {
         Some(cut) => Err(cut.clone()),
         None => {
-            let positions = game.positions();
-            let last = positions.last().unwrap_or(&game.start);
-            Ok((last.fen(), game.start.mode().is_chess960()))
+            let positions = Positions::of(game);
+            Ok((epd::fen(positions.board(positions.plies())), game.start.mode().is_chess960()))
         }
     }
 }
