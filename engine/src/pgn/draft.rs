@@ -50,7 +50,8 @@ struct Branch {
     /// The rest of the line is skipped.
     cut: bool,
     /// Glyphs before the first move: ChessBase writes some in front, as 142 ("better is").
-    glyphs: Vec<u8>,
+    /// With their lines.
+    glyphs: Vec<(usize, u8)>,
 }
 
 impl Branch {
@@ -71,7 +72,7 @@ impl Branch {
             (Some(made), SanPlus::from_move_and_play_unchecked(&mut next, made).to_string())
         };
         let (comments, variations) = (Vec::new(), Vec::new());
-        let nags = mem::take(&mut self.glyphs);
+        let nags = mem::take(&mut self.glyphs).into_iter().map(|(_, nag)| nag).collect();
         self.line.moves.push(PgnMove { played, san, nags, comments, variations });
         self.before = mem::replace(&mut self.position, next);
         true
@@ -161,12 +162,12 @@ impl Draft {
             }
             Kind::Nag(nag) => {
                 let top = self.top();
-                let glyphs = match top.line.moves.last_mut() {
-                    Some(made) => &mut made.nags,
-                    None => &mut top.glyphs,
-                };
-                if !top.cut && !glyphs.contains(&nag) {
-                    glyphs.push(nag);
+                match top.line.moves.last_mut() {
+                    _ if top.cut => {}
+                    Some(made) if made.nags.contains(&nag) => {}
+                    Some(made) => made.nags.push(nag),
+                    None if top.glyphs.iter().any(|(_, known)| *known == nag) => {}
+                    None => top.glyphs.push((line, nag)),
                 }
             }
             Kind::Comment(text) => self.comment(text),
@@ -240,12 +241,21 @@ impl Draft {
         self.open.push(Branch { cut, ..Branch::at(before) });
     }
 
+    /// Takes the innermost line.
+    fn close(&mut self) -> Line {
+        let Some(closed) = self.open.pop() else { return Line::default() };
+        if let Some((line, nag)) = closed.glyphs.first() {
+            self.lose(*line, &format!("the glyph ${nag} has no move"));
+        }
+        closed.line
+    }
+
     fn close_variation(&mut self) {
-        if let Some(closed) = self.open.pop()
-            && let Some(made) = self.top().line.moves.last_mut()
-            && closed.line != Line::default()
+        let closed = self.close();
+        if let Some(made) = self.top().line.moves.last_mut()
+            && closed != Line::default()
         {
-            made.variations.push(closed.line);
+            made.variations.push(closed);
         }
     }
 
@@ -261,8 +271,8 @@ impl Draft {
         if !self.unread.is_empty() {
             self.comment(format!("Not read: {}", self.unread));
         }
-        let mut game = self.game;
-        game.line = self.open.pop().map(|branch| branch.line).unwrap_or_default();
+        let line = self.close();
+        let mut game = PgnGame { line, ..self.game };
         if game.result.is_empty() {
             let tagged = game.tag("Result").and_then(|tag| result(&plain(tag.trim())));
             game.result = tagged.unwrap_or(RESULTS[3]).to_owned();

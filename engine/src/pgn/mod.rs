@@ -13,6 +13,8 @@ mod spelling;
 mod split;
 mod start;
 mod tags;
+#[cfg(test)]
+mod tests;
 pub mod text;
 mod tokens;
 
