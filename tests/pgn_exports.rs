@@ -20,10 +20,7 @@ const GAMES: [(&str, &str); 10] = [
     ("lichess_games.pgn", "TestPlayerOne 7 1-0; lichess AI level 3 4 0-1"),
     ("lichess_study.pgn", "- 12 *; - 3 *"),
     ("scid.pgn", "Núñez, Íñigo 16 0-1; Rossi, Libertà 1 *"),
-    (
-        "twic.pgn",
-        "Tester,A 20 1-0; Nobody,C 3 1/2-1/2; Nobody,C 0 *; - 2 *; - 3 1-0; - 2 1/2-1/2; - 1 *",
-    ),
+    ("twic.pgn", "Tester,A 20 1-0; Nobody,C 3 1/2-1/2; Nobody,C 0 *"),
 ];
 
 fn folder() -> PathBuf {
@@ -122,5 +119,48 @@ fn an_annotated_copy_has_the_same_games() {
             |(name, value): &&(String, String)| new.tag(name) == Some(value.trim_end_matches('\\'));
         let lost: Vec<_> = old.tags.iter().filter(|tag| !kept(tag)).collect();
         assert!(lost.is_empty(), "{lost:?}");
+    }
+}
+
+/// The exit status of `analyse` for a file of these bytes, and all that it says.
+fn analyse(bytes: &[u8]) -> (bool, String) {
+    let path = std::env::temp_dir().join(format!("mavka-said-{}.pgn", std::process::id()));
+    let out = path.with_extension("out");
+    fs::write(&path, bytes).unwrap();
+    let done = Command::new(env!("CARGO_BIN_EXE_mavka-executables"))
+        .args(["analyse", "--nodes", "1", "--threads", "1"])
+        .arg(&path)
+        .arg("--out")
+        .arg(&out)
+        .output()
+        .unwrap();
+    fs::remove_file(&path).unwrap();
+    let _ = fs::remove_file(&out);
+    (done.status.success(), String::from_utf8([done.stdout, done.stderr].concat()).unwrap())
+}
+
+#[test]
+fn nothing_of_a_file_reaches_the_terminal_raw() {
+    let bytes = b"[Variant \"\x1b[31mAtomic\"]\n\n1. e4 *\n\n[White \"\x1b]0;x\x07\"] \x9b2J note\n[Black \"B\"]\n\n\
+        1. e4 e5 2. N\x1b[31mf9 \x1b[2Jword *\n\n[FEN \"8/8/\x1b[31m8 w\"]\n\n1. e4 *\n";
+    let (done, said) = analyse(bytes);
+    assert!(done, "{said}");
+    for part in ["`\\u{1b}[31mAtomic`", "N\\u{1b}[31mf9", "8/8/\\u{1b}[31m8 w"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let raw: Vec<char> = said.chars().filter(|c| c.is_control() && *c != '\n').collect();
+    assert!(raw.is_empty(), "{raw:?}: {said}");
+}
+
+#[test]
+fn what_holds_no_games_is_refused_by_name() {
+    for (bytes, name) in [
+        (&b"<!DOCTYPE html><html><body>1. e4 e5</body></html>"[..], "HTML"),
+        (b"PK\x03\x04\x14\x00\x08\x00 1. e4 e5 *", "a zip archive"),
+        (b"BZh91AY&SY 1. e4 e5 *", "bzip2"),
+        (b"\x00\x01\x02\x03\x04\x05\x06\x07\x08 e4 e5", "a binary file"),
+    ] {
+        let (done, said) = analyse(bytes);
+        assert!(!done && said.contains(name) && said.contains("expected a text"), "{said}");
     }
 }

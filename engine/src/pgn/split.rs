@@ -111,7 +111,7 @@ impl<R: BufRead> Chunks<R> {
         let tag = strict || !inside && (!begun || ended) && is_odd_line(&text);
         if !tag && !empty {
             // Games without tags may follow each other on one line.
-            for begin in next_games(&text, inside).into_iter().rev() {
+            for begin in scan(&text, inside, false).begins.into_iter().rev() {
                 let piece = text.split_off(begin);
                 let extent = std::mem::replace(&mut extent, Extent::Whole);
                 self.ahead.push_front(TextLine { number, text: piece, extent });
@@ -212,9 +212,8 @@ impl Draft {
     }
 
     fn add_moves(&mut self, line: Numbered) {
-        self.inside = still_inside(&line.text, self.inside);
-        let last = line.text.split_whitespace().next_back().unwrap_or_default();
-        self.ended = !self.inside && is_result(last);
+        let Scan { inside, ended, .. } = scan(&line.text, self.inside, self.ended);
+        (self.inside, self.ended) = (inside, ended);
         self.begun = true;
         self.gap = false;
         if !self.chunk.is_too_large {
@@ -236,33 +235,50 @@ pub fn begins_next(name: &str) -> bool {
     ["Event", "FEN"].contains(&name)
 }
 
-/// Where further games begin on a line of moves: at a first move behind a result.
-fn next_games(line: &str, mut inside: bool) -> Vec<usize> {
-    let mut begins = Vec::new();
-    let mut ended = false;
-    for word in line.split_whitespace() {
-        if ended && word.starts_with("1.") && !word.starts_with("1..") {
-            begins.push(word.as_ptr() as usize - line.as_ptr() as usize);
-        }
-        if !inside && word.contains(';') {
-            break;
-        }
-        inside = still_inside(word, inside);
-        ended = !inside && is_result(word);
-    }
-    begins
+/// What a line of movetext changes.
+struct Scan {
+    /// Where further games begin: at a first move behind a result.
+    begins: Vec<usize>,
+    /// Its end is inside a comment.
+    inside: bool,
+    /// Its last word outside comments is a result.
+    ended: bool,
 }
 
-fn still_inside(line: &str, mut inside: bool) -> bool {
-    for byte in line.bytes() {
+/// Goes through a line that begins inside a comment, or behind a result, or neither.
+fn scan(line: &str, inside: bool, ended: bool) -> Scan {
+    let mut scan = Scan { begins: Vec::new(), inside, ended };
+    let mut at = 0;
+    while let Some(byte) = line.as_bytes().get(at) {
         match byte {
-            b'{' => inside = true,
-            b'}' => inside = false,
-            b';' if !inside => break,
-            _ => {}
+            _ if scan.inside => {
+                let end = line[at..].find('}');
+                scan.inside = end.is_none();
+                at = end.map_or(line.len(), |end| at + end + 1);
+            }
+            b';' => break,
+            b'{' => {
+                scan.inside = true;
+                at += 1;
+            }
+            b'}' => at += 1,
+            byte if byte.is_ascii_whitespace() => at += 1,
+            _ => {
+                let is_end = |c: char| c.is_whitespace() || "{};".contains(c);
+                let rest = &line[at..];
+                // A blank beyond ASCII is a word of its own.
+                let first = rest.chars().next().map_or(1, char::len_utf8);
+                let end = rest.find(is_end).unwrap_or(rest.len());
+                let word = &rest[..end.max(first)];
+                if scan.ended && word.starts_with("1.") && !word.starts_with("1..") {
+                    scan.begins.push(at);
+                }
+                scan.ended = is_result(word);
+                at += word.len();
+            }
         }
     }
-    inside
+    scan
 }
 
 #[cfg(test)]

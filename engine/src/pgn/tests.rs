@@ -29,6 +29,7 @@ fn games_without_tags_may_follow_each_other() {
         "1. e4 e5 *\r1. d4 d5 *\r1. c4 *\r",
         "1. e4 e5 * 1. d4 d5 * 1. c4 *",
         "e4 e5 1-0\nd4 d5 0-1\nc4 *",
+        "1. e4 e5 1-0 {Black resigns}\n1. d4 d5 *{drawn}1. c4\u{a0}* ; the end",
         "[White \"A\"]\n\n1. e4 e5 1/2-1/2\n1. d4 d5 1:0\n\n1. c4",
     ] {
         let found: Vec<String> = all(text).iter().map(sans).collect();

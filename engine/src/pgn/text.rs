@@ -11,9 +11,10 @@ use std::path::Path;
 pub const STDIN: &str = "-";
 /// Longest text that is read whole, in bytes: the puzzles of lichess.org fit twice.
 const LONGEST_TEXT: usize = 2 << 30;
-/// More control characters than one in so many bytes, and this many, make a file binary.
-const TEXT_BYTES: usize = 16;
+/// A file is binary with at least this many control characters, and more than one in [`TEXT_BYTES`] bytes. A guess: text has almost
+/// none, and of random bytes one in ten is one.
 const CONTROLS: usize = 4;
+const TEXT_BYTES: usize = 16;
 
 /// A text as a stream of bytes, in UTF-8 or any encoding that has ASCII.
 pub type TextStream = Box<dyn BufRead + Send>;
