@@ -8,6 +8,7 @@ use mavka_tests::{Dice, write_random_games};
 use nn::checkpoint::Network;
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
@@ -198,7 +199,7 @@ fn full_disk(trial: &mut Trial, reference: &Path) {
     let written = fs::metadata(&path).unwrap().len();
     // In dash's blocks.
     let blocks = (written as f64 * trial.case.room / 512.0) as u64;
-    let limit = format!("trap '' XFSZ; ulimit -f {blocks};");
+    let limit = format!("ulimit -f {blocks};");
     let output = trial.start(&folder, &limit).wait_with_output().unwrap();
     let said = errors(&output);
     assert!(!output.status.success(), "{}: no error", trial.case.name);
@@ -212,6 +213,34 @@ fn full_disk(trial: &mut Trial, reference: &Path) {
     assert!(!part.exists(), "{} is left", part.display());
     trial.finish(&folder);
     (trial.case.check)(&folder, reference);
+}
+
+/// A log beyond the limit ends with a word to the GUI, and the engine answers as before.
+#[test]
+fn a_log_that_cannot_grow_ends_without_the_engine() {
+    let log = std::env::temp_dir().join(format!("mavka-log-{}", std::process::id()));
+    let _ = fs::remove_file(&log);
+    let script = format!("ulimit -f 1; exec {}", env!("CARGO_BIN_EXE_mavka-executables"));
+    let mut engine = Command::new("sh")
+        .args(["-c", &script])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = format!(
+        "setoption name Log File value {}\n{}quit\n",
+        log.display(),
+        "isready\n".repeat(100)
+    );
+    engine.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+    let output = engine.wait_with_output().unwrap();
+    let written = fs::metadata(&log).unwrap().len();
+    fs::remove_file(&log).unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{}: {said}", output.status);
+    assert_eq!(said.matches("readyok\n").count(), 100, "{said}");
+    assert_eq!(said.matches("info string the log file ends here: ").count(), 1, "{said}");
+    assert!(written <= 1024, "{written}");
 }
 
 /// The whole lines of a text; none if it is not there.

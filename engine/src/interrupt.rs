@@ -1,5 +1,5 @@
-//! Ctrl-C as a flag, so that a long command can end with what it has. A second Ctrl-C ends the process at
-//! once.
+//! Signals. Ctrl-C is a flag, so that a long command can end with what it has; a second Ctrl-C ends the process at
+//! once. A limit of the size of files ends none.
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
@@ -23,6 +23,13 @@ pub fn raised_by_ctrl_c() -> io::Result<Arc<AtomicBool>> {
         flag::register(signal, raised.clone())?;
     }
     Ok(raised)
+}
+
+/// Has a write beyond the limit of a file's size (`ulimit -f`) fail as on a full disk, where the system would end the process.
+pub fn survive_file_limit() {
+    #[cfg(unix)]
+    // Without it, the process only ends as before.
+    let _ = flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
 }
 
 /// Up while [`while_reading`] runs.

@@ -10,7 +10,7 @@ use crossbeam::channel::Sender;
 use std::collections::VecDeque;
 use std::fmt::Display;
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -38,6 +38,8 @@ struct Sink {
 #[derive(Default)]
 struct Log {
     file: Option<BufWriter<File>>,
+    /// Why it ended, until that is said.
+    failed: Option<io::Error>,
     /// Lines received but not obeyed yet, with their times: a log that a line opens begins with those after it.
     pending: VecDeque<(Duration, String)>,
 }
@@ -98,7 +100,10 @@ impl Output {
             text.push('\n');
         }
         let mut sink = lock(&self.sink);
-        self.record(&text);
+        if let Some(why) = self.record(&text) {
+            let note = format!("the log file ends here: {why}");
+            text.insert_str(0, &format!("{}\n", uci::Info::text(note)));
+        }
         let sent = sink.writer.write_all(text.as_bytes()).and_then(|()| sink.writer.flush());
         if sent.is_err() {
             self.closed.store(true, Ordering::Relaxed);
@@ -106,9 +111,11 @@ impl Output {
         }
     }
 
-    fn record(&self, text: &str) {
+    /// Why the log ended, once.
+    fn record(&self, text: &str) -> Option<io::Error> {
         let mut log = lock(&self.log);
         log.write(self.clock.now(), '<', text);
+        log.failed.take()
     }
 
     /// The oldest recorded line of the GUI is being obeyed.
@@ -120,7 +127,7 @@ impl Output {
     ///
     /// # Errors
     /// The file cannot be written; there is no log then.
-    pub fn log_to(&self, path: &str) -> std::io::Result<()> {
+    pub fn log_to(&self, path: &str) -> io::Result<()> {
         let mut log = lock(&self.log);
         log.file = None;
         if !path.is_empty() {
@@ -146,9 +153,10 @@ impl Log {
         for line in text.lines() {
             written = written.and_then(|()| writeln!(file, "{seconds:10.3} {direction} {line}"));
         }
-        if written.and_then(|()| file.flush()).is_err() {
+        if let Err(why) = written.and_then(|()| file.flush()) {
             // A full disk must not cost the game.
             self.file = None;
+            self.failed = Some(why);
         }
     }
 }

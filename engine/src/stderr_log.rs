@@ -2,6 +2,7 @@
 //! level (off, error, warn, info, debug, trace); warnings and errors are shown without it. Ten lines that a logging
 //! crate would not shorten: its own filters and formats would have to be switched off.
 
+use crate::errors::printable;
 use log::{LevelFilter, Log, Metadata, Record};
 use std::fmt::Display;
 use std::io::Write;
@@ -22,10 +23,12 @@ impl Log for Stderr {
     fn flush(&self) {}
 }
 
-/// Writes a line to standard error. A closed or full one is ignored, where `eprintln!` would end the process.
+/// Writes a line to standard error, as [`printable`] text: names in it may be of others. A closed or full one is ignored, where
+/// `eprintln!` would end the process.
 pub fn write_stderr(line: impl Display) {
     // One write, so that lines of several threads do not mix.
-    let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
+    let text = format!("{line}\n");
+    let _ = std::io::stderr().write_all(printable(&text).as_bytes());
 }
 
 /// Starts logging. A second call changes nothing but the level.

@@ -1,8 +1,11 @@
 //! Files: atomic writes by one process at a time, and reads within a size limit.
 
+use crate::unpack::Unpacked;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+
+pub use crate::unpack::is_packed;
 
 /// Most bytes of a text that is read whole: a stream without an end must not take all memory.
 pub const MAX_TEXT: u64 = 4 << 30;
@@ -246,30 +249,16 @@ pub fn read_limited(input: impl Read, limit: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Whether `bytes` begin as a compressed (zstd) file does.
-#[must_use]
-pub fn is_packed(bytes: &[u8]) -> bool {
-    bytes.starts_with(&zstd::zstd_safe::MAGICNUMBER.to_le_bytes())
-}
-
-/// Reads a regular file, plain or compressed (zstd), whose content is at most `limit` bytes.
+/// Reads a regular file, plain or compressed (gzip, zstd), whose content is at most `limit` bytes.
 ///
 /// # Errors
-/// The system's, or the content is larger, or the file not a regular one.
+/// The system's; the content is larger or damaged; the file is not a regular one, or of a format that is refused
+/// ([`crate::unpack::foreign`]).
 pub fn read_unpacked(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-    unpacked(read_regular(path, limit)?, limit)
-}
-
-/// `bytes`, decompressed where they are compressed (zstd), to at most `limit`.
-///
-/// # Errors
-/// They are damaged, or the content is larger.
-pub fn unpacked(bytes: Vec<u8>, limit: u64) -> io::Result<Vec<u8>> {
-    if !is_packed(&bytes) {
-        return Ok(bytes);
-    }
+    let file = open_regular(path)?;
+    check_size(file.metadata()?.len(), limit)?;
     // A few compressed bytes may stand for any number.
-    read_limited(zstd::Decoder::new(bytes.as_slice())?, limit)
+    read_limited(Unpacked::new(file, &path.display().to_string())?, limit)
 }
 
 fn check_size(size: u64, limit: u64) -> io::Result<()> {

@@ -28,7 +28,7 @@
 //! # Rooms
 //! From the ground up; a room imports only rooms above it in this list.
 //!
-//! - [`rng`], [`precision`], [`files`], [`numeric`]: no dependencies.
+//! - [`rng`], [`precision`], [`unpack`], [`files`], [`numeric`]: no dependencies.
 //! - [`encode`]: positions and moves as the network's input.
 //! - [`net`], [`kernels`], then [`cpu`], then [`parameter_file`] and [`checkpoint`]; [`device`] beside them.
 //! - [`evaluator`]: the interface of the engine. [`Evaluator`] is the entry point.
@@ -51,6 +51,7 @@ pub mod precision;
 pub mod rng;
 #[doc(hidden)]
 pub mod testing;
+pub mod unpack;
 pub mod writer;
 
 pub use evaluator::{EvalError, Evaluation, Evaluator, Imagined, Query, Refusal, Step, Transition};

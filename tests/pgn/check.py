@@ -5,9 +5,11 @@
 
 For each file: the games of the annotated copy are those of the file as python-chess reads it, in the same order, and each
 game's moves agree. Where either of the two cut a game at what it cannot read, the shorter one is a prefix of the other, and
-the file is listed with what `mavka` said.
+the file is listed with what `mavka` said. Files may be compressed; .zst needs the program zstd. `tests/pgn/exports` has files
+as other programs write them.
 """
 
+import gzip
 import io
 import pathlib
 import subprocess
@@ -19,10 +21,14 @@ import chess.pgn
 
 def games(path):
     data = pathlib.Path(path).read_bytes()
+    if data.startswith(b"\x1f\x8b"):
+        data = gzip.decompress(data)
+    elif str(path).endswith(".zst"):
+        data = subprocess.run(["zstd", "-dcq", path], capture_output=True, check=True).stdout
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        text = data.decode("latin-1")
+        text = data.decode("cp1252", errors="replace")
     stream = io.StringIO(text)
     found = []
     while (game := chess.pgn.read_game(stream)) is not None:

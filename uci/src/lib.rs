@@ -39,3 +39,4 @@ pub use command::{Command, ENGINE_WORDS, Go, SetOption, StartPosition};
 pub use option::{OptionKind, OptionSpec};
 pub use parse::answer::parse_answer;
 pub use parse::parse;
+pub use parse::position::is_counter;

@@ -11,7 +11,7 @@ mod fence;
 mod fuzz;
 mod go;
 mod option;
-mod position;
+pub(crate) mod position;
 #[cfg(test)]
 mod round_trip;
 mod setoption;

@@ -1,9 +1,9 @@
 //! The games of one or more files, and those that are copied because none of their moves can be read.
 
 use crate::errors::FileError;
-use crate::pgn::text::{decode, read_packed};
-use crate::pgn::{Entry, PgnGame, Unreadable, read_games};
+use crate::pgn::{Entry, PgnGame, Unreadable, open_games, read_games};
 use crate::shard::Shard;
+use nn::unpack::is_damage;
 use std::path::Path;
 
 /// The games of a collection.
@@ -31,11 +31,17 @@ impl Collection {
     /// # Errors
     /// The file cannot be read.
     pub fn add_file(&mut self, path: &Path) -> Result<(), FileError> {
-        let bytes = read_packed(path).map_err(FileError::of(path))?;
-        let before = self.games.len();
-        self.add(&decode(&bytes));
-        let lost = self.games[before..].iter_mut().flat_map(|game| &mut game.lost);
-        lost.for_each(|lost| *lost = format!("{} {lost}", path.display()));
+        let first = self.games.len() + self.unreadable.len() + 1;
+        let games = open_games(path, first).map_err(FileError::of(path))?;
+        for entry in games {
+            match entry {
+                Ok(entry) => self.push(entry),
+                Err(why) if is_damage(&why) => {
+                    log::warn!("{}: {why}; the games before are read", path.display());
+                }
+                Err(why) => return Err(FileError::of(path)(why)),
+            }
+        }
         Ok(())
     }
 
@@ -50,12 +56,14 @@ impl Collection {
     /// Adds the games of a text.
     pub fn add(&mut self, text: &str) {
         let first = self.games.len() + self.unreadable.len() + 1;
-        for entry in read_games(text, first) {
-            match entry {
-                Entry::Game(game) => self.games.push(*game),
-                Entry::Unreadable { number, raw, why } => {
-                    self.unreadable.push(Unread { number, raw, why });
-                }
+        read_games(text, first).into_iter().for_each(|entry| self.push(entry));
+    }
+
+    fn push(&mut self, entry: Entry) {
+        match entry {
+            Entry::Game(game) => self.games.push(*game),
+            Entry::Unreadable { number, raw, why } => {
+                self.unreadable.push(Unread { number, raw, why });
             }
         }
     }

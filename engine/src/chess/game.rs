@@ -105,7 +105,7 @@ impl Game {
     /// Invalid FEN, or an illegal position.
     pub fn from_fen(text: &str, chess960: bool) -> Result<Game, GameError> {
         let fen: Fen =
-            text.parse().map_err(|why| GameError::Syntax { fen: text.to_owned(), why })?;
+            plain(text).parse().map_err(|why| GameError::Syntax { fen: text.to_owned(), why })?;
         let setup = fen.into_setup();
         let order = [CastlingMode::from_chess960(chess960), CastlingMode::Chess960];
         for mode in order {
@@ -255,6 +255,16 @@ fn reasons(kinds: PositionErrorKinds) -> String {
     if found.is_empty() { "it cannot occur in a game".to_owned() } else { found.join(", ") }
 }
 
+/// A FEN with one blank between its fields, and counters in place of `-`.
+fn plain(text: &str) -> String {
+    let field = |(at, field)| match (at, field) {
+        (4, "-") => "0",
+        (5, "-") => "1",
+        _ => field,
+    };
+    text.split_whitespace().enumerate().map(field).collect::<Vec<_>>().join(" ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -293,10 +303,10 @@ mod tests {
         // Rights without rooks, an en-passant square without a pawn.
         let game = game("4k3/8/8/8/8/8/8/4K3 w KQkq e6 0 1", &[]);
         assert!(game.position().castles().is_empty());
-        assert_eq!(
-            Game::from_fen("4k3/8/8/8/8/8/8/4K3 w - -", false).unwrap().position().halfmoves(),
-            0
-        );
+        for fen in ["4k3/8/8/8/8/8/8/4K3 w - -", " 4k3/8/8/8/8/8/8/4K3\tw  - - - -\r\n"] {
+            let game = Game::from_fen(fen, false).unwrap();
+            assert_eq!((game.position().halfmoves(), game.position().fullmoves().get()), (0, 1));
+        }
     }
 
     #[test]

@@ -99,7 +99,7 @@ impl Analyse {
         collection.keep(self.shard.unwrap_or_default());
         let Collection { games, unreadable } = &collection;
         for Unread { number, why, .. } in unreadable {
-            write_stderr(format_args!("game {number} is copied as it is: {why}"));
+            write_stderr(format_args!("game {number} is only copied: {why}"));
         }
         for game in games {
             let number = game.number;

@@ -9,7 +9,7 @@ use clap::builder::RangedU64ValueParser;
 use std::error::Error;
 use std::fmt;
 use std::time::Duration;
-use uci::SetOption;
+use uci::{Command, SetOption, StartPosition};
 
 /// An argument of the wrong form.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,37 +56,46 @@ pub fn read_settings(given: &[(String, String)]) -> Result<Settings, OptionError
     Ok(settings)
 }
 
-/// A FEN, or `startpos`.
+/// A position as the protocol's `position` takes it, whose first word may be missing: `startpos`, a FEN or EPD, and moves behind
+/// the word `moves`. Prints what is skipped to standard error.
 pub fn read_position(text: &str, chess960: bool) -> Result<Game, GameError> {
-    match text {
-        "startpos" => Ok(Game::default()),
-        _ => Game::from_fen(text, chess960),
-    }
+    let first = text.split_whitespace().next().unwrap_or_default().to_ascii_lowercase();
+    let before = match first.as_str() {
+        "position" => "",
+        "startpos" | "fen" => "position ",
+        _ => "position fen ",
+    };
+    let Some((Command::Position { start, moves }, notes)) = uci::parse(&format!("{before}{text}"))
+    else {
+        return Game::from_fen(text, chess960);
+    };
+    notes.iter().for_each(write_stderr);
+    let mut game = match start {
+        StartPosition::Startpos => Game::default(),
+        StartPosition::Fen(fen) => Game::from_fen(&fen, chess960)?,
+    };
+    moves.iter().try_for_each(|word| game.play_uci(word).map(|_| ()))?;
+    Ok(game)
 }
 
 /// The position at the beginning of `words`, `startpos` or a FEN in quotes or without, and the words after it.
 pub fn split_position(words: &[String]) -> (String, &[String]) {
-    let is_board = |word: &&String| word.contains('/') && !word.contains(' ');
+    let is_board = |word: &&String| word.contains('/') && !word.contains(char::is_whitespace);
     let mut count = words.len().min(1);
     if words.first().filter(is_board).is_some() {
         count = words.len().min(4);
         // Counters, of which each may be missing.
-        let is_counter = |word: &String| word.parse::<u32>().is_ok();
-        while (4..6).contains(&count) && words.get(count).is_some_and(is_counter) {
+        while (4..6).contains(&count) && words.get(count).is_some_and(|word| uci::is_counter(word))
+        {
             count += 1;
         }
     }
     (words[..count].join(" "), &words[count..])
 }
 
-/// The same where nothing may follow.
+/// The same as [`read_position`] for an argument of several words.
 pub fn read_only_position(words: &[String], chess960: bool) -> Result<Game, Failure> {
-    match split_position(words) {
-        (position, []) => Ok(read_position(&position, chess960)?),
-        (position, [word, ..]) => {
-            Err(format!("`{word}` after the position `{position}` is not understood").into())
-        }
-    }
+    Ok(read_position(&words.join(" "), chess960)?)
 }
 
 /// A whole number of milliseconds.
@@ -106,6 +115,7 @@ mod tests {
             ("8/8/8/8/8/2k5/8/K6Q w - - 0 1", "8/8/8/8/8/2k5/8/K6Q w - - 0 1", ""),
             ("8/8/8/8/8/2k5/8/K6Q w - - h1h2", "8/8/8/8/8/2k5/8/K6Q w - -", "h1h2"),
             ("8/8/8/8/8/2k5/8/K6Q w - - 7 9 5", "8/8/8/8/8/2k5/8/K6Q w - - 7 9", "5"),
+            ("8/8/8/8/8/2k5/8/K6Q w - - - - h1h2", "8/8/8/8/8/2k5/8/K6Q w - - - -", "h1h2"),
             ("8/8/8/8/8/2k5/8/K6Q", "8/8/8/8/8/2k5/8/K6Q", ""),
         ] {
             let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
@@ -114,10 +124,29 @@ mod tests {
         }
         let quoted = ["8/8/8/8/8/2k5/8/K6Q w - - 0 1".to_owned(), "3".to_owned()];
         assert_eq!(split_position(&quoted), (quoted[0].clone(), &quoted[1..]));
-        let why = read_only_position(&quoted, false).unwrap_err().to_string();
-        assert!(why.contains("`3`"), "{why}");
-        assert!(
-            read_only_position(&quoted[..1], false).is_ok() && split_position(&[]).0.is_empty()
-        );
+        assert!(split_position(&[]).0.is_empty());
+    }
+
+    #[test]
+    fn a_position_is_read_as_the_protocol_reads_it() {
+        let fen = "8/8/8/8/8/2k5/8/K6Q w - - 0 1";
+        for text in [
+            fen,
+            "8/8/8/8/8/2k5/8/K6Q w - -",
+            "8/8/8/8/8/2k5/8/K6Q w - - - -",
+            "8/8/8/8/8/2k5/8/K6Q w - - bm Qh8+; id \"x 1\";",
+            " 8/8/8/8/8/2k5/8/K6Q\tw  -\n- 0 1\r\n",
+            "fen 8/8/8/8/8/2k5/8/K6Q w - - 0 1",
+            "position fen 8/8/8/8/8/2k5/8/K6Q w - - 0 1 moves",
+        ] {
+            assert_eq!(read_position(text, false).map(|game| game.fen()).unwrap(), fen, "{text:?}");
+            let words: Vec<String> = text.split(' ').map(str::to_owned).collect();
+            assert_eq!(read_only_position(&words, false).unwrap().fen(), fen, "{text:?}");
+        }
+        let played = read_position("startpos moves e2e4 e7e5", false).unwrap();
+        assert_eq!(played.actions().len(), 2);
+        for text in ["", "nonsense", "startpos moves e2e5", "isready"] {
+            assert!(read_position(text, false).is_err(), "{text}");
+        }
     }
 }

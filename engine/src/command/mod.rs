@@ -83,6 +83,7 @@ impl Cli {
     #[must_use]
     pub fn run(self) -> ExitCode {
         crate::stderr_log::start();
+        crate::interrupt::survive_file_limit();
         if self.version {
             return ended(version::print());
         }

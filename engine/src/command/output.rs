@@ -1,5 +1,6 @@
 //! Output of commands: lines to standard output, and one error at the end.
 
+use crate::errors::printable;
 use crate::stderr_log::write_stderr;
 use crate::streams;
 use std::error::Error;
@@ -25,10 +26,11 @@ impl Default for Sink {
 }
 
 impl Sink {
-    /// Writes one line.
+    /// Writes one line, as [`printable`] text: names in it may be of others.
     pub fn say(&mut self, line: impl Display) {
         if self.failed.is_none() {
-            self.failed = self.out.write_all(format!("{line}\n").as_bytes()).err();
+            let text = format!("{line}\n");
+            self.failed = self.out.write_all(printable(&text).as_bytes()).err();
         }
     }
 

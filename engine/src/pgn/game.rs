@@ -66,6 +66,8 @@ pub enum Unreadable {
     Start(GameError),
     /// No tags, no moves, no result.
     NoGame,
+    /// Too much text for one game.
+    TooLarge,
 }
 
 impl fmt::Display for Unreadable {
@@ -73,6 +75,9 @@ impl fmt::Display for Unreadable {
         match self {
             Unreadable::Variant(name) => write!(f, "{} is another game than chess", quote(name)),
             Unreadable::Start(why) => why.fmt(f),
+            Unreadable::TooLarge => {
+                f.write_str("it has more than 16 MiB of text; only its tags are kept")
+            }
             Unreadable::NoGame => f.write_str("it has neither tags nor moves"),
         }
     }

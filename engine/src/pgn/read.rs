@@ -1,22 +1,22 @@
-//! From the words of a game to its tree. A line is cut at its first move that cannot be read or is not legal: the game
-//! remembers where, and the rest stays as a comment.
+//! Games of a stream, one after the other in bounded memory.
 
-use super::game::{Line, PgnGame, PgnMove, Unreadable};
-use super::spelling::{Spelling, find};
-use super::split::{Chunk, RESULTS, begins_next, split};
+use super::draft::{Draft, LONGEST_WORD, lose};
+use super::game::{PgnGame, Unreadable};
+use super::spelling::find;
+use super::split::{Chunk, Chunks};
+use super::start::start;
 use super::tags;
-use super::tokens::{Kind, Token, read_word, tokens};
-use crate::chess::epd;
-use crate::chess::game::Game;
+use super::text::{self, TextStream};
+use super::tokens::{Kind, Numbered, for_each_token, read_word};
 use crate::errors::shorten;
-use shakmaty::san::SanPlus;
-use shakmaty::{Chess, Color, Move, Position};
-use std::mem;
+use shakmaty::{Chess, Move};
+use std::collections::HashSet;
+use std::io::{self, BufRead};
+use std::path::Path;
 
-/// Variations deeper than this would only be there to exhaust the stack.
-const DEEPEST: usize = 64;
-/// Longest part of a refused word that a message repeats, in characters.
-const LONGEST_WORD: usize = 40;
+/// Tags that a game has once: other readers take a second one for the first, or for the next game's.
+const ONCE: [&str; 9] =
+    ["Event", "Site", "Date", "Round", "White", "Black", "Result", "SetUp", "FEN"];
 
 /// A game of a file.
 #[derive(Clone, Debug)]
@@ -34,11 +34,56 @@ pub enum Entry {
     },
 }
 
+/// The games of a stream, one after the other, in bounded memory. The last item may be the stream's error: the game before it is
+/// there as far as it could be read ([`nn::unpack::is_damage`] tells damaged data from errors of the system).
+pub struct Games<R> {
+    chunks: Chunks<R>,
+    number: usize,
+    /// Stands before each sentence of [`PgnGame::lost`].
+    name: String,
+}
+
+impl<R: BufRead> Games<R> {
+    /// Games are numbered from `first`.
+    pub fn new(input: R, first: usize) -> Games<R> {
+        Games { chunks: Chunks::new(input), number: first, name: String::new() }
+    }
+}
+
+/// The games of a file, or of standard input for `-`; plain, or compressed by gzip or zstd. What they have lost is named with the
+/// file.
+///
+/// # Errors
+/// The file cannot be read, or is of another kind.
+pub fn open_games(path: &Path, first: usize) -> io::Result<Games<TextStream>> {
+    let name = format!("{} ", path.display());
+    Ok(Games { name, ..Games::new(text::open(path)?, first) })
+}
+
+impl<R: BufRead> Iterator for Games<R> {
+    type Item = io::Result<Entry>;
+
+    fn next(&mut self) -> Option<io::Result<Entry>> {
+        let chunk = match self.chunks.next()? {
+            Ok(chunk) => chunk,
+            Err(why) => return Some(Err(why)),
+        };
+        let mut entry = read(self.number, &chunk);
+        self.number += 1;
+        if let Entry::Game(game) = &mut entry
+            && !self.name.is_empty()
+        {
+            game.lost.iter_mut().for_each(|lost| lost.insert_str(0, &self.name));
+        }
+        Some(Ok(entry))
+    }
+}
+
 /// The games of a text, numbered from `first`.
 #[must_use]
 pub fn read_games(text: &str, first: usize) -> Vec<Entry> {
-    let chunks = split(text);
-    chunks.iter().zip(first..).map(|(chunk, number)| read(number, chunk)).collect()
+    // A text in memory has no errors.
+    Games::new(text.as_bytes(), first).map_while(Result::ok).collect()
 }
 
 /// The legal move that `word` means, in any of the spellings, with signs of check and glyphs. None if it means none, or
@@ -54,258 +99,52 @@ pub fn legal_move(position: &Chess, word: &str) -> Option<Move> {
     }
 }
 
-fn read(number: usize, chunk: &Chunk<'_>) -> Entry {
+fn read(number: usize, chunk: &Chunk) -> Entry {
+    if chunk.is_too_large {
+        return Entry::Unreadable { number, raw: chunk.raw(), why: Unreadable::TooLarge };
+    }
     let (tags, lost) = read_tags(chunk);
     let start = match start(&tags) {
         Ok(start) => start,
         Err(why) => return Entry::Unreadable { number, raw: chunk.raw(), why },
     };
-    let open = vec![Branch::at(start.position().clone())];
-    let game = PgnGame {
-        number,
-        tags,
-        start,
-        line: Line::default(),
-        result: String::new(),
-        lost,
-        cut: None,
-    };
-    let mut draft = Draft { game, open, unread: Vec::new() };
-    let tokens = tokens(&chunk.moves);
-    let of_game =
-        |token: &Token| matches!(token.kind, Kind::Move(..) | Kind::NoMove(_) | Kind::Result(_));
-    if chunk.tags.is_empty() && !tokens.iter().any(of_game) {
-        return Entry::Unreadable { number, raw: chunk.raw(), why: Unreadable::NoGame };
+    let mut draft = Draft::new(number, tags, start, lost);
+    let mut is_game = !chunk.tags.is_empty();
+    for_each_token(&chunk.moves, |token| {
+        is_game |= matches!(token.kind, Kind::Move(..) | Kind::NoMove(_) | Kind::Result(_));
+        draft.add(token);
+    });
+    match is_game {
+        true => Entry::Game(Box::new(draft.finish())),
+        false => Entry::Unreadable { number, raw: chunk.raw(), why: Unreadable::NoGame },
     }
-    tokens.into_iter().for_each(|token| draft.add(token));
-    Entry::Game(Box::new(draft.finish()))
 }
 
-/// The tags of a game, and what is wrong with them. A second `Event` or `FEN`, which other readers take for the next game's, is
-/// left out.
-fn read_tags(chunk: &Chunk<'_>) -> (Vec<(String, String)>, Vec<String>) {
-    let (mut tags, mut lost) = (Vec::<(String, String)>::new(), Vec::new());
-    for line in &chunk.tags {
-        let (_, behind) = tags::divided(line.text);
-        if !behind.is_empty() {
-            let (number, behind) = (line.number, shorten(behind, LONGEST_WORD));
-            lost.push(format!("line {number}: `{behind}` behind the tags is skipped"));
+/// The tags of a game, and what is wrong with them.
+fn read_tags(chunk: &Chunk) -> (Vec<(String, String)>, Vec<String>) {
+    let (mut tags, mut lost) = (Vec::new(), Vec::new());
+    let mut known = HashSet::new();
+    for Numbered { number, text } in &chunk.tags {
+        let pairs = tags::pairs(text);
+        let (_, behind) = tags::divided(text);
+        if pairs.is_empty() {
+            let text = shorten(text.trim(), LONGEST_WORD);
+            lose(&mut lost, *number, &format!("`{text}` is no tag and is skipped"));
+        } else if !behind.is_empty() {
+            let behind = shorten(behind, LONGEST_WORD);
+            lose(&mut lost, *number, &format!("`{behind}` behind the tags is skipped"));
         }
-        for (name, value) in tags::pairs(line.text) {
-            let repeated = begins_next(&name) && tags.iter().any(|(known, _)| *known == name);
-            if repeated {
-                let (number, value) = (line.number, shorten(&value, LONGEST_WORD));
-                lost.push(format!("line {number}: a second tag {name}, `{value}`, is skipped"));
+        for (name, value) in pairs {
+            if ONCE.contains(&name.as_str()) && !known.insert(name.clone()) {
+                let value = shorten(&value, LONGEST_WORD);
+                let what = format!("a second tag {name}, `{value}`, is skipped");
+                lose(&mut lost, *number, &what);
             } else {
                 tags.push((name, value));
             }
         }
     }
     (tags, lost)
-}
-
-/// A game half read.
-struct Draft {
-    game: PgnGame,
-    /// The line being read, below the lines that it is a variation of.
-    open: Vec<Branch>,
-    /// The words after the cut of the game's own line.
-    unread: Vec<String>,
-}
-
-struct Branch {
-    line: Line,
-    /// Before the last move, where a variation of it begins.
-    before: Chess,
-    position: Chess,
-    /// The rest of the line is skipped.
-    cut: bool,
-}
-
-impl Branch {
-    fn at(position: Chess) -> Branch {
-        Branch { line: Line::default(), before: position.clone(), position, cut: false }
-    }
-
-    /// False if no legal move is spelled so.
-    fn play(&mut self, spelling: Spelling) -> bool {
-        let mut next = self.position.clone();
-        let (played, san) = if spelling == Spelling::Null {
-            let Ok(passed) = next.swap_turn() else { return false };
-            next = passed;
-            (None, "--".to_owned())
-        } else {
-            let Some(made) = find(spelling, &self.position) else { return false };
-            (Some(made), SanPlus::from_move_and_play_unchecked(&mut next, made).to_string())
-        };
-        let (nags, comments, variations) = (Vec::new(), Vec::new(), Vec::new());
-        self.line.moves.push(PgnMove { played, san, nags, comments, variations });
-        self.before = mem::replace(&mut self.position, next);
-        true
-    }
-}
-
-impl Draft {
-    fn add(&mut self, token: Token) {
-        let Token { line, kind } = token;
-        let own = self.open.len() == 1;
-        if let Kind::Result(result) = kind {
-            if own {
-                self.game.result = result.to_owned();
-            }
-            return;
-        }
-        if self.open[0].cut {
-            self.unread.push(said(&kind));
-            return;
-        }
-        match kind {
-            Kind::Move(spelling, word) => {
-                let top = self.top();
-                if !top.cut && !top.play(spelling) {
-                    let fen = epd::fen(&top.position);
-                    self.cut(line, &word, &format!("is not one legal move in `{fen}`"));
-                }
-            }
-            Kind::NoMove(word) => {
-                if !self.top().cut {
-                    self.cut(line, &word, "is no move");
-                }
-            }
-            Kind::Nag(nag) => {
-                let top = self.top();
-                if let Some(made) = top.line.moves.last_mut().filter(|_| !top.cut)
-                    && !made.nags.contains(&nag)
-                {
-                    made.nags.push(nag);
-                }
-            }
-            Kind::Comment(text) => self.comment(text),
-            Kind::Open => self.open_variation(line),
-            Kind::Close if own => self.lose(line, "a `)` closes no variation".to_owned()),
-            Kind::Close => self.close_variation(),
-            Kind::Unknown(word) => {
-                let word = shorten(&word, LONGEST_WORD);
-                self.lose(line, format!("`{word}` is skipped: neither move nor comment"));
-            }
-            Kind::OpenComment => self.lose(line, "a comment is never closed".to_owned()),
-            Kind::Result(_) => {}
-        }
-    }
-
-    /// The innermost open line.
-    fn top(&mut self) -> &mut Branch {
-        // The game's own line is opened with the draft and never closed before its end.
-        let last = self.open.len() - 1;
-        &mut self.open[last]
-    }
-
-    fn lose(&mut self, line: usize, what: String) {
-        self.game.lost.push(format!("line {line}: {what}"));
-    }
-
-    /// Cuts the innermost line before `word`.
-    fn cut(&mut self, line: usize, word: &str, why: &str) {
-        let own = self.open.len() == 1;
-        let top = self.top();
-        top.cut = true;
-        let number = move_number(&top.position);
-        let what = if own { "the game" } else { "a variation" };
-        let bare = word.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
-        let bare = shorten(if bare.is_empty() { word } else { bare }, LONGEST_WORD);
-        self.lose(line, format!("{what} is cut at {number} {bare}, which {why}"));
-        if own {
-            self.unread.push(word.replace('}', ")"));
-            self.game.cut = self.game.lost.last().cloned();
-        }
-    }
-
-    fn comment(&mut self, text: String) {
-        let line = &mut self.top().line;
-        if !text.is_empty() {
-            line.moves.last_mut().map_or(&mut line.comments, |made| &mut made.comments).push(text);
-        }
-    }
-
-    fn open_variation(&mut self, line: usize) {
-        if self.open.len() == DEEPEST {
-            self.lose(line, format!("variations are nested more than {DEEPEST} deep"));
-        }
-        let top = self.top();
-        let before = top.before.clone();
-        // Where nothing was played there is nothing to vary.
-        let cut = top.cut || top.line.moves.is_empty();
-        let cut = cut || self.open.len() >= DEEPEST;
-        self.open.push(Branch { cut, ..Branch::at(before) });
-    }
-
-    fn close_variation(&mut self) {
-        if let Some(closed) = self.open.pop()
-            && let Some(made) = self.top().line.moves.last_mut()
-            && closed.line != Line::default()
-        {
-            made.variations.push(closed.line);
-        }
-    }
-
-    fn finish(mut self) -> PgnGame {
-        while self.open.len() > 1 {
-            self.close_variation();
-        }
-        if !self.unread.is_empty() {
-            let rest = self.unread.join(" ");
-            self.comment(format!("Not read: {rest}"));
-        }
-        let mut game = self.game;
-        game.line = self.open.pop().map(|branch| branch.line).unwrap_or_default();
-        if game.result.is_empty() {
-            let tagged = game.tag("Result").filter(|result| RESULTS.contains(result));
-            game.result = tagged.unwrap_or("*").to_owned();
-        }
-        game
-    }
-}
-
-/// A word inside a comment, which no brace of its own may end.
-fn said(kind: &Kind) -> String {
-    match kind {
-        Kind::Move(_, word) | Kind::NoMove(word) | Kind::Unknown(word) => word.replace('}', ")"),
-        Kind::Nag(nag) => format!("${nag}"),
-        Kind::Comment(text) => format!("[{}]", text.replace('}', ")")),
-        Kind::Open => "(".to_owned(),
-        Kind::Close => ")".to_owned(),
-        Kind::Result(result) => (*result).to_owned(),
-        Kind::OpenComment => String::new(),
-    }
-}
-
-/// `12.` or `12...`, by the side to move.
-fn move_number(position: &Chess) -> String {
-    let dots = if position.turn() == Color::White { "." } else { "..." };
-    format!("{}{dots}", position.fullmoves())
-}
-
-/// The first position by the tags.
-fn start(tags: &[(String, String)]) -> Result<Game, Unreadable> {
-    let tag = |name: &str| {
-        let found = tags.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
-        found.map(|(_, value)| value.trim()).filter(|value| !value.is_empty())
-    };
-    let variant = tag("Variant").unwrap_or("standard");
-    let plain: String =
-        variant.to_ascii_lowercase().chars().filter(char::is_ascii_alphanumeric).collect();
-    let chess960 = match plain.as_str() {
-        "standard" | "chess" | "normal" | "fromposition" => false,
-        "chess960" | "960" | "fischerandom" | "fischerrandom" | "frc" => true,
-        _ => return Err(Unreadable::Variant(variant.to_owned())),
-    };
-    match tag("FEN") {
-        Some(fen) => Game::from_fen(fen, chess960).map_err(Unreadable::Start),
-        None => {
-            let mode = shakmaty::CastlingMode::from_chess960(chess960);
-            Ok(Game::new(Chess::default(), mode))
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,83 +1,40 @@
-//! Cuts a PGN text into games before anything is parsed, so that a damaged game cannot take its neighbours with it: an
+//! Cuts a stream of PGN into games before anything is parsed, so that a damaged game cannot take its neighbours with it: an
 //! unclosed comment would otherwise reach to the end of the file.
 
-use super::tags::{divided, is_tag_line, name_of};
+use super::lines::{Extent, Lines, TextLine};
+use super::tags::{divided, is_odd_line, is_tag_line, name_of};
+use super::tokens::{Numbered, begins_moves, is_result};
+use std::collections::{HashSet, VecDeque};
+use std::io::{self, BufRead};
 
-/// A line of the file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Numbered<'a> {
-    /// Counted from 1.
-    pub number: usize,
-    /// Without its line end.
-    pub text: &'a str,
-}
+/// Most text of one game, in bytes. The largest collections that are one game with variations have a quarter of it, and a game
+/// takes some 30 times its text in memory.
+pub const LARGEST_GAME: usize = 16 << 20;
+/// What a line takes beside its text.
+const LINE: usize = 64;
+/// Lines that are looked at beyond the current one, where its meaning depends on them.
+const AHEAD: usize = 64;
+/// The same in bytes; the line that exceeds it counts.
+const AHEAD_BYTES: usize = 1 << 16;
+/// The movetext of a game beyond [`LARGEST_GAME`].
+const LEFT_OUT: &str = "{ More than 16 MiB of text, left out } *";
 
 /// The lines of one game.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Chunk<'a> {
-    /// Tag pairs, with what stands behind them unless it is movetext.
-    pub tags: Vec<Numbered<'a>>,
+pub struct Chunk {
+    /// Tag pairs, with what stands behind them unless it is movetext, and odd lines between them.
+    pub tags: Vec<Numbered>,
     /// The moves.
-    pub moves: Vec<Numbered<'a>>,
+    pub moves: Vec<Numbered>,
+    /// More than [`LARGEST_GAME`]: the moves are [`LEFT_OUT`].
+    pub is_too_large: bool,
 }
 
-/// Results of games.
-pub const RESULTS: [&str; 4] = ["1-0", "0-1", "1/2-1/2", "*"];
-
-/// The games of a text, in order. Escaped lines (`%`), and comments to the end of a line before a game's tags, belong to no
-/// game.
-#[must_use]
-pub fn split(text: &str) -> Vec<Chunk<'_>> {
-    let lines: Vec<&str> = text.lines().collect();
-    let mut games = Vec::new();
-    let mut game = Chunk::default();
-    // Inside a comment; a result was read; an empty line came after it, or after the tags.
-    let (mut inside, mut ended, mut gap) = (false, false, false);
-    for (at, line) in lines.iter().copied().enumerate() {
-        let numbered = Numbered { number: at + 1, text: line };
-        let empty = line.trim().is_empty();
-        let begun = !game.moves.is_empty();
-        if !inside && (line.starts_with('%') || line.starts_with(';') && (!begun || ended && gap)) {
-            continue;
-        }
-        let tag = is_tag_line(line) && (!inside || begins_game(&lines[at..]));
-        if tag && (begun || repeats(&game, line, gap))
-            || !tag && begun && ended && gap && !inside && !empty
-        {
-            games.push(std::mem::take(&mut game));
-            (inside, ended, gap) = (false, false, false);
-        }
-        if empty && !inside {
-            gap |= ended || !game.tags.is_empty() && game.moves.is_empty();
-        }
-        let movetext = match tag.then(|| divided(line)) {
-            None => Some(numbered).filter(|_| !empty || inside),
-            Some((tags, behind)) => {
-                let begins = begins_movetext(behind, &lines[at + 1..]);
-                game.tags.push(Numbered { text: if begins { tags } else { line }, ..numbered });
-                gap = false;
-                begins.then_some(Numbered { text: behind, ..numbered })
-            }
-        };
-        if let Some(moves) = movetext {
-            game.moves.push(moves);
-            inside = still_inside(moves.text, inside);
-            let last = moves.text.split_whitespace().next_back().unwrap_or_default();
-            ended = !inside && RESULTS.contains(&last);
-            gap = false;
-        }
-    }
-    if game != Chunk::default() {
-        games.push(game);
-    }
-    games
-}
-
-impl Chunk<'_> {
+impl Chunk {
     /// The lines as they were.
     #[must_use]
     pub fn raw(&self) -> String {
-        let lines = |lines: &[Numbered<'_>]| -> String {
+        let lines = |lines: &[Numbered]| -> String {
             lines.iter().map(|line| format!("{}\n", line.text.trim_end())).collect()
         };
         let (tags, moves) = (lines(&self.tags), lines(&self.moves));
@@ -91,12 +48,185 @@ impl Chunk<'_> {
     }
 }
 
-/// A tag that the game has already: of the next game, which has no moves between. Beside each other, only `Event` and `FEN`
-/// are taken for that.
-fn repeats(game: &Chunk<'_>, line: &str, gap: bool) -> bool {
-    let Some(name) = name_of(line) else { return false };
-    let known = game.tags.iter().any(|tag| name_of(tag.text) == Some(name));
-    known && (gap || begins_next(name))
+/// The games of a stream, in order. Escaped lines (`%`), and comments to the end of a line before a game's tags, belong to no
+/// game. The stream's error is the last item, behind the game that it tore.
+pub struct Chunks<R> {
+    lines: Lines<R>,
+    /// Lines that are read and not used yet.
+    ahead: VecDeque<TextLine>,
+    fault: Option<io::Error>,
+    game: Draft,
+}
+
+/// A game half read.
+#[derive(Default)]
+struct Draft {
+    chunk: Chunk,
+    /// Names of its tags.
+    names: HashSet<String>,
+    /// Bytes of its lines, with [`LINE`] for each.
+    size: usize,
+    /// It has movetext.
+    begun: bool,
+    /// Inside a comment.
+    inside: bool,
+    /// A result was read.
+    ended: bool,
+    /// An empty line came after the result, or after the tags.
+    gap: bool,
+}
+
+impl<R: BufRead> Chunks<R> {
+    /// Reads nothing yet.
+    pub fn new(input: R) -> Chunks<R> {
+        let game = Draft::default();
+        Chunks { lines: Lines::new(input), ahead: VecDeque::new(), fault: None, game }
+    }
+
+    /// Reads ahead, if the stream has as much.
+    fn fill(&mut self, count: usize) {
+        let mut bytes: usize = self.ahead.iter().map(|line| line.text.len()).sum();
+        while self.ahead.len() < count && bytes <= AHEAD_BYTES && self.fault.is_none() {
+            match self.lines.next() {
+                Some(Ok(line)) => {
+                    bytes += line.text.len();
+                    self.ahead.push_back(line);
+                }
+                Some(Err(why)) => self.fault = Some(why),
+                None => break,
+            }
+        }
+    }
+
+    /// Adds a line to the game. The game before it, if the line is of the next one.
+    fn add(&mut self, line: TextLine) -> Option<Chunk> {
+        let TextLine { number, mut text, mut extent } = line;
+        let empty = text.trim().is_empty();
+        let Draft { begun, inside, ended, gap, .. } = self.game;
+        let comment = text.starts_with(';') && (!begun || ended && gap);
+        if !inside && (text.starts_with('%') || comment) {
+            return None;
+        }
+        let strict = is_tag_line(&text) && (!inside || self.begins_game(&text));
+        let tag = strict || !inside && (!begun || ended) && is_odd_line(&text);
+        if !tag && !empty {
+            // Games without tags may follow each other on one line.
+            for begin in scan(&text, inside, false).begins.into_iter().rev() {
+                let piece = text.split_off(begin);
+                let extent = std::mem::replace(&mut extent, Extent::Whole);
+                self.ahead.push_front(TextLine { number, text: piece, extent });
+            }
+        }
+        let follows = ended && !inside && !empty && (gap || begins_moves(&text));
+        let repeats = tag && !begun && self.game.repeats(&text);
+        let is_next = if tag { begun || repeats } else { begun && follows };
+        let done = is_next.then(|| std::mem::take(&mut self.game).chunk);
+        self.game.grow(text.len(), extent);
+        if tag {
+            let (of_tags, behind) = divided(&text);
+            let moves = self.begins_movetext(behind).then(|| behind.to_owned());
+            let text = if moves.is_some() { of_tags.to_owned() } else { text };
+            self.game.add_tags(Numbered { number, text });
+            if let Some(text) = moves {
+                self.game.add_moves(Numbered { number, text });
+            }
+        } else if !empty || self.game.inside {
+            self.game.add_moves(Numbered { number, text });
+            // Whatever its rest has opened.
+            self.game.inside &= extent != Extent::TooLong;
+        } else {
+            let game = &mut self.game;
+            game.gap |= game.ended || !game.chunk.tags.is_empty() && !game.begun;
+        }
+        done
+    }
+
+    /// Text behind the tags of a line is movetext if it begins as such, or if no further tags follow.
+    fn begins_movetext(&mut self, behind: &str) -> bool {
+        let Some(first) = behind.chars().next().filter(|first| !";%".contains(*first)) else {
+            return false;
+        };
+        if first.is_ascii_digit() || first == '*' {
+            return true;
+        }
+        self.fill(AHEAD);
+        let next = self.ahead.iter().find(|line| !line.text.starts_with(['%', ';']));
+        !next.is_some_and(|line| is_tag_line(&line.text))
+    }
+
+    /// A tag inside a comment begins a game if the comment is not closed in the lines ahead, or if a game's tags and moves
+    /// follow; else it is quoted, as it is if the comment is closed behind it.
+    fn begins_game(&mut self, line: &str) -> bool {
+        self.fill(AHEAD);
+        let lines = || [line].into_iter().chain(self.ahead.iter().map(|line| line.text.as_str()));
+        if !lines().any(|line| line.contains('}')) {
+            return true;
+        }
+        let tags = lines().take_while(|line| is_tag_line(line)).count();
+        if lines().take(tags).any(|line| line.contains('}')) {
+            return false;
+        }
+        let begins = |c: char| c.is_ascii_digit() || c == '*' || c == '{';
+        let first = lines().nth(tags + 1).is_some_and(|line| line.starts_with(begins));
+        tags > 1 || lines().nth(tags).is_some_and(|line| line.trim().is_empty()) && first
+    }
+}
+
+impl<R: BufRead> Iterator for Chunks<R> {
+    type Item = io::Result<Chunk>;
+
+    fn next(&mut self) -> Option<io::Result<Chunk>> {
+        loop {
+            self.fill(1);
+            let Some(line) = self.ahead.pop_front() else { break };
+            if let Some(done) = self.add(line) {
+                return Some(Ok(done));
+            }
+        }
+        let last = std::mem::take(&mut self.game).chunk;
+        if last != Chunk::default() {
+            return Some(Ok(last));
+        }
+        self.fault.take().map(Err)
+    }
+}
+
+impl Draft {
+    /// Makes room for a line, or empties a game that becomes too large.
+    fn grow(&mut self, bytes: usize, extent: Extent) {
+        self.size += bytes + LINE;
+        let is_too_large = self.size > LARGEST_GAME || extent == Extent::TooLong;
+        if is_too_large && !self.chunk.is_too_large {
+            self.chunk.is_too_large = true;
+            self.chunk.moves = vec![Numbered { number: 0, text: LEFT_OUT.to_owned() }];
+        }
+    }
+
+    fn add_tags(&mut self, line: Numbered) {
+        self.names.extend(name_of(&line.text));
+        if !self.chunk.is_too_large {
+            self.chunk.tags.push(line);
+        }
+        self.inside = false;
+        self.gap = false;
+    }
+
+    fn add_moves(&mut self, line: Numbered) {
+        let Scan { inside, ended, .. } = scan(&line.text, self.inside, self.ended);
+        (self.inside, self.ended) = (inside, ended);
+        self.begun = true;
+        self.gap = false;
+        if !self.chunk.is_too_large {
+            self.chunk.moves.push(line);
+        }
+    }
+
+    /// A tag that the game has already: of the next game, which has no moves between. Beside each other, only `Event` and
+    /// `FEN` are taken for that.
+    fn repeats(&self, line: &str) -> bool {
+        name_of(line)
+            .is_some_and(|name| self.names.contains(&name) && (self.gap || begins_next(&name)))
+    }
 }
 
 /// Whether a second tag of this name begins the next game, even directly behind the tags of this one.
@@ -105,50 +235,63 @@ pub fn begins_next(name: &str) -> bool {
     ["Event", "FEN"].contains(&name)
 }
 
-/// Text behind the tags of a line is movetext if it begins as such, or if no further tags follow.
-fn begins_movetext(behind: &str, following: &[&str]) -> bool {
-    let next = following.iter().find(|line| !line.starts_with(['%', ';']));
-    let tags_follow = next.is_some_and(|line| is_tag_line(line));
-    match behind.chars().next() {
-        None | Some(';' | '%') => false,
-        Some(first) => first.is_ascii_digit() || first == '*' || !tags_follow,
-    }
+/// What a line of movetext changes.
+struct Scan {
+    /// Where further games begin: at a first move behind a result.
+    begins: Vec<usize>,
+    /// Its end is inside a comment.
+    inside: bool,
+    /// Its last word outside comments is a result.
+    ended: bool,
 }
 
-/// A tag inside a comment begins a game if the comment is never closed, or if a game's tags and moves follow; else it is
-/// quoted, as it is if the comment is closed behind it.
-fn begins_game(lines: &[&str]) -> bool {
-    if !lines.iter().any(|line| line.contains('}')) {
-        return true;
-    }
-    let tags = lines.iter().take_while(|line| is_tag_line(line)).count();
-    if lines[..tags].iter().any(|line| line.contains('}')) {
-        return false;
-    }
-    let begins = |c: char| c.is_ascii_digit() || c == '*' || c == '{';
-    let first = lines.get(tags + 1).is_some_and(|line| line.starts_with(begins));
-    tags > 1 || lines.get(tags).is_some_and(|line| line.trim().is_empty()) && first
-}
-
-fn still_inside(line: &str, mut inside: bool) -> bool {
-    for letter in line.chars() {
-        match letter {
-            '{' => inside = true,
-            '}' => inside = false,
-            ';' if !inside => break,
-            _ => {}
+/// Goes through a line that begins inside a comment, or behind a result, or neither.
+fn scan(line: &str, inside: bool, ended: bool) -> Scan {
+    let mut scan = Scan { begins: Vec::new(), inside, ended };
+    let mut at = 0;
+    while let Some(byte) = line.as_bytes().get(at) {
+        match byte {
+            _ if scan.inside => {
+                let end = line[at..].find('}');
+                scan.inside = end.is_none();
+                at = end.map_or(line.len(), |end| at + end + 1);
+            }
+            b';' => break,
+            b'{' => {
+                scan.inside = true;
+                at += 1;
+            }
+            b'}' => at += 1,
+            byte if byte.is_ascii_whitespace() => at += 1,
+            _ => {
+                let is_end = |c: char| c.is_whitespace() || "{};".contains(c);
+                let rest = &line[at..];
+                // A blank beyond ASCII is a word of its own.
+                let first = rest.chars().next().map_or(1, char::len_utf8);
+                let end = rest.find(is_end).unwrap_or(rest.len());
+                let word = &rest[..end.max(first)];
+                if scan.ended && word.starts_with("1.") && !word.starts_with("1..") {
+                    scan.begins.push(at);
+                }
+                scan.ended = is_result(word);
+                at += word.len();
+            }
         }
     }
-    inside
+    scan
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn split(text: &str) -> Vec<Chunk> {
+        Chunks::new(text.as_bytes()).map(Result::unwrap).collect()
+    }
+
     fn moves(text: &str) -> Vec<String> {
-        let join = |game: &Chunk<'_>| {
-            let lines: Vec<_> = game.moves.iter().map(|line| line.text).collect();
+        let join = |game: &Chunk| {
+            let lines: Vec<_> = game.moves.iter().map(|line| line.text.as_str()).collect();
             lines.join("|")
         };
         split(text).iter().map(join).collect()

@@ -1,7 +1,18 @@
 //! The words of a movetext.
 
 use super::spelling::{Spelling, spelled};
-use super::split::{Numbered, RESULTS};
+
+/// Results of games.
+pub const RESULTS: [&str; 4] = ["1-0", "0-1", "1/2-1/2", "*"];
+
+/// A line of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Numbered {
+    /// Counted from 1.
+    pub number: usize,
+    /// Without its line end.
+    pub text: String,
+}
 
 /// One word, and its line in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,14 +76,12 @@ const SIGNS: [(&str, u8); 22] = [
 const IDLE: [&str; 12] =
     ["e.p.", "ep", "e.p", "ch", "ch.", "+", "++", "#", "mate", "dis", "dbl", "D"];
 
-/// The words of these lines, in order.
-#[must_use]
-pub fn tokens(lines: &[Numbered<'_>]) -> Vec<Token> {
-    let mut out: Vec<Token> = Vec::new();
+/// Hands the words of these lines to `each`, in order: all of them at once would take many times their text.
+pub fn for_each_token(lines: &[Numbered], mut each: impl FnMut(Token)) {
     // The text of a comment not closed yet, and its first line.
     let mut comment: Option<(usize, String)> = None;
     for Numbered { number, text } in lines {
-        let mut rest = *text;
+        let mut rest = text.as_str();
         let line = *number;
         if comment.is_none() && rest.starts_with('%') {
             continue;
@@ -85,7 +94,7 @@ pub fn tokens(lines: &[Numbered<'_>]) -> Vec<Token> {
                     break;
                 };
                 said.push_str(more);
-                out.push(Token { line: *first, kind: Kind::Comment(said.trim().to_owned()) });
+                each(Token { line: *first, kind: Kind::Comment(said.trim().to_owned()) });
                 (comment, rest) = (None, after);
             }
             rest = rest.trim_start();
@@ -97,27 +106,26 @@ pub fn tokens(lines: &[Numbered<'_>]) -> Vec<Token> {
                 }
                 ';' => {
                     let said = rest[1..].trim().replace('}', ")");
-                    out.push(Token { line, kind: Kind::Comment(said) });
+                    each(Token { line, kind: Kind::Comment(said) });
                     break;
                 }
                 '(' | ')' => {
                     let kind = if letter == '(' { Kind::Open } else { Kind::Close };
-                    out.push(Token { line, kind });
+                    each(Token { line, kind });
                     rest = &rest[1..];
                 }
                 _ => {
                     let (word, after) = rest.split_at(end_of_word(rest));
-                    out.extend(read_word(word).into_iter().map(|kind| Token { line, kind }));
+                    read_word(word).into_iter().for_each(|kind| each(Token { line, kind }));
                     rest = after;
                 }
             }
         }
     }
     if let Some((line, said)) = comment {
-        out.push(Token { line, kind: Kind::Comment(said.trim().to_owned()) });
-        out.push(Token { line, kind: Kind::OpenComment });
+        each(Token { line, kind: Kind::Comment(said.trim().to_owned()) });
+        each(Token { line, kind: Kind::OpenComment });
     }
-    out
 }
 
 /// At least one character. The parentheses of `a8(Q)` belong to the word.
@@ -171,7 +179,8 @@ pub fn read_word(word: &str) -> Vec<Kind> {
 }
 
 /// With one kind of dash, of capture and of piece letter.
-fn plain(word: &str) -> String {
+#[must_use]
+pub fn plain(word: &str) -> String {
     let same = |c: char| match c {
         '\u{2010}'..='\u{2015}' | '\u{2212}' => '-',
         '\u{d7}' | ':' => 'x',
@@ -185,9 +194,28 @@ fn plain(word: &str) -> String {
     word.replace('\u{2026}', "...").replace('\u{bd}', "1/2").chars().map(same).collect()
 }
 
-fn result(word: &str) -> Option<&'static str> {
+/// Whether a word is a game's result.
+#[must_use]
+pub fn is_result(word: &str) -> bool {
+    let is_plain = word.is_ascii() && !word.contains(':');
+    if is_plain { result(word) } else { result(&plain(word)) }.is_some()
+}
+
+/// Whether a line begins with a first move, as a game without tags does.
+#[must_use]
+pub fn begins_moves(line: &str) -> bool {
+    let word = line.split_whitespace().next().unwrap_or_default();
+    let bare = word.strip_prefix("1.").unwrap_or(word);
+    bare.is_empty() || matches!(read_word(bare)[..], [Kind::Move(..), ..])
+}
+
+/// The result that a word in one kind of dash and sign ([`plain`]) is, in the standard's spelling.
+#[must_use]
+pub fn result(word: &str) -> Option<&'static str> {
     match word {
-        "1/2" => Some(RESULTS[2]),
+        "1/2" | "1/2x1/2" => Some(RESULTS[2]),
+        "1x0" => Some(RESULTS[0]),
+        "0x1" => Some(RESULTS[1]),
         _ => RESULTS.iter().copied().find(|result| *result == word),
     }
 }
@@ -226,8 +254,11 @@ mod tests {
     use super::*;
 
     fn kinds(text: &str) -> String {
-        let lines: Vec<_> =
-            text.lines().enumerate().map(|(at, text)| Numbered { number: at + 1, text }).collect();
+        let lines: Vec<_> = text
+            .lines()
+            .zip(1..)
+            .map(|(text, number)| Numbered { number, text: text.to_owned() })
+            .collect();
         let said = |token: &Token| match &token.kind {
             Kind::Move(_, word) => word.clone(),
             Kind::Nag(nag) => format!("${nag}"),
@@ -239,7 +270,9 @@ mod tests {
             Kind::Unknown(word) => format!("?:{word}"),
             Kind::OpenComment => "OPEN".to_owned(),
         };
-        tokens(&lines).iter().map(said).collect::<Vec<_>>().join(" ")
+        let mut found = Vec::new();
+        for_each_token(&lines, |token| found.push(said(&token)));
+        found.join(" ")
     }
 
     #[test]
@@ -262,6 +295,7 @@ mod tests {
             kinds("+- = Nf3!!! 1/2 \u{bd}-\u{bd} *"),
             "$18 $10 Nf3!!! $3 =1/2-1/2 =1/2-1/2 =*"
         );
+        assert_eq!(kinds("1:0 0:1 1/2:1/2 0\u{2013}1"), "=1-0 =0-1 =1/2-1/2 =0-1");
         assert_eq!(kinds("e4 Nxx5 e9 and"), "e4 BAD:Nxx5 BAD:e9 ?:and");
         assert_eq!(kinds("12 12. ... 3"), "");
     }

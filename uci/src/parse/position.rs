@@ -43,7 +43,7 @@ fn fen(words: &mut Words, notes: &mut Vec<String>) -> String {
     while let Some(word) = words.peek() {
         let is_field = match fields.len() {
             0..4 => !word.eq_ignore_ascii_case("moves"),
-            4..6 => as_move(word).is_none() && !word.contains(char::is_alphabetic),
+            4..6 => is_counter(word),
             _ => false,
         };
         if !is_field {
@@ -56,6 +56,12 @@ fn fen(words: &mut Words, notes: &mut Vec<String>) -> String {
         notes.push(format!("position: a FEN has four to six fields, not {}", fields.len()));
     }
     fields.join(" ")
+}
+
+/// Whether a word behind the four fields of a position can be one of its two counters: a number, or a sign such as `-`.
+#[must_use]
+pub fn is_counter(word: &str) -> bool {
+    as_move(word).is_none() && !word.contains(char::is_alphabetic)
 }
 
 /// Advances to the first move: after the word `moves`, or to the first move-shaped word where it is missing.

@@ -13,7 +13,7 @@ use crate::networks::fingerprint;
 use clap::Args;
 use engine::command::args::{positive, settings_of};
 use engine::command::output::{Failure, Sink};
-use engine::errors::FileError;
+use engine::errors::{FileError, printable};
 use engine::files::{
     Named, check_folder, check_outputs, check_shared, make_folder, read_whole_text, write_whole,
 };
@@ -329,7 +329,7 @@ impl Progress<'_> {
             if silent && games.is_multiple_of(100) {
                 write_stderr(&text);
             }
-            self.bar.set_message(text);
+            self.bar.set_message(printable(&text).into_owned());
             self.tables = Instant::now();
         }
         if self.report.elapsed() >= REPORT_INTERVAL {

@@ -109,6 +109,7 @@ impl Cli {
     #[must_use]
     pub fn run(self) -> ExitCode {
         engine::stderr_log::start();
+        engine::interrupt::survive_file_limit();
         let done = match self.command {
             Command::Uci(uci) => uci.run(),
             Command::Evalbench(bench) => bench.run(),

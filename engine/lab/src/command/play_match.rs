@@ -13,7 +13,7 @@ use crate::plots::{Curve, Picture};
 use clap::Args;
 use engine::command::args::{positive, read_milliseconds, read_option};
 use engine::command::output::{Failure, Sink};
-use engine::errors::FileError;
+use engine::errors::{FileError, printable};
 use engine::files::open_to_append;
 use engine::interrupt::raised_by_ctrl_c;
 use engine::markup::counted;
@@ -332,7 +332,7 @@ fn show(bar: &ProgressBar, names: &[String; 2], sprt: Option<Sprt>, report: &Rep
         if bar.is_hidden() {
             write_stderr(line);
         } else {
-            bar.println(line);
+            bar.println(printable(&line));
         }
     }
     bar.set_message(message);

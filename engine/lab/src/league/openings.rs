@@ -113,7 +113,7 @@ impl std::error::Error for OpeningsError {}
 wraps! { OpeningsError: File(FileError), Line(FileError<InvalidOpening>) }
 
 /// Reads a file with [`read`], or with [`read_pgn`] if it looks like PGN. It may be compressed, and in UTF-8, UTF-16 or
-/// Latin-1.
+/// Windows-1252.
 ///
 /// # Errors
 /// The file cannot be read, or an opening is invalid.
@@ -288,6 +288,8 @@ mod tests {
         let path = folder.join("book.epd");
         std::fs::write(&path, b"\xef\xbb\xbf4k3/8/8/8/8/8/8/R3K3 w Q - id \"\xf6\";\n").unwrap();
         assert_eq!(open(&path, false).unwrap().len(), 1);
+        std::fs::write(&path, "1. e4 e5 *\r1. e4 e5 *\r1. e4 e5 *\r").unwrap();
+        assert_eq!(open(&path, false).unwrap().len(), 3, "one game a line");
         std::fs::write(&path, "4k3/8/8/8/8/8/8/R3K3 w Q -\nx\n").unwrap();
         let why = open(&path, false).unwrap_err().to_string();
         assert!(why.contains("book.epd: line 2 is no opening: `x`"), "{why}");

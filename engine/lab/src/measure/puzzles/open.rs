@@ -85,4 +85,25 @@ mod tests {
         assert!(why.contains("no puzzle asks for a move"), "{why}");
         fs::remove_dir_all(&folder).unwrap();
     }
+
+    /// lichess.org packs its files by pzstd, which begins them with a skippable frame.
+    #[test]
+    fn a_file_of_lichess_is_read_as_it_is_published_and_as_far_as_it_goes() {
+        let path = std::env::temp_dir().join(format!("mavka-pzstd-{}.zst", std::process::id()));
+        let row = "00sHx,q3k1nr/1pp1nQpp/3p4/1P2p3/4P3/B1PP1b2/B5PP/5K2 b k - 0 17,e8d7 a2e6 d7d8 f7f8,1760,80\n";
+        let csv = format!("PuzzleId,FEN,Moves,Rating,RatingDeviation\n{}", row.repeat(3));
+        let frame = [&[0x50, 0x2a, 0x4d, 0x18, 4, 0, 0, 0][..], &[1, 0, 0, 0]].concat();
+        let packed = [frame, zstd::encode_all(csv.as_bytes(), 1).unwrap()].concat();
+        fs::write(&path, &packed).unwrap();
+        assert_eq!(open(&path, None).unwrap().len(), 3);
+        // Cut within the last row, whose moves must not be taken for a shorter solution.
+        let cut = csv.trim_end().len() - 15;
+        let half = zstd::encode_all(&csv.as_bytes()[..cut], 1).unwrap();
+        fs::write(&path, [&half[..], b"\x50\x2a\x4d\x18"].concat()).unwrap();
+        assert_eq!(open(&path, None).unwrap().len(), 2);
+        fs::write(&path, b"<!DOCTYPE html>\n").unwrap();
+        let why = open(&path, None).unwrap_err().to_string();
+        fs::remove_file(&path).unwrap();
+        assert!(why.contains("HTML") && why.contains("expected a text"), "{why}");
+    }
 }
