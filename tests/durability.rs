@@ -8,7 +8,7 @@ use mavka_tests::{Dice, write_random_games};
 use nn::checkpoint::Network;
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
@@ -377,6 +377,34 @@ fn league_plays_every_game_once() {
             assert_eq!(pgn.matches("[Event ").count(), GAMES);
         },
     });
+}
+
+/// The games would take minutes.
+#[test]
+fn a_league_answers_ctrl_c_at_once_and_leaves_at_the_second() {
+    let folder = std::env::temp_dir().join(format!("mavka-ctrl-c-{}", std::process::id()));
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    let agents = ["a", "b"].map(|name| format!("[[agent]]\nname = '{name}'\n")).concat();
+    let plan = format!(
+        "name = 'slow'\ngames = 2\nlimit = {{ movetime = 60000 }}\n\
+         options = {{ Search = 'alpha-beta', Threads = 1, Hash = 1 }}\n{agents}"
+    );
+    fs::write(folder.join("plan.toml"), plan).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mavka-executables"));
+    command.args(["league", "plan.toml", "--out", "league"]).current_dir(&folder);
+    command.env("MAVKA_EXECUTABLE", "mavka-lab").stdin(Stdio::null()).stderr(Stdio::piped());
+    let mut league = command.stdout(Stdio::null()).spawn().unwrap();
+    while !folder.join("league/games.jsonl").exists() {
+        sleep(NAP);
+    }
+    signal(&league, "-INT");
+    let mut errors = BufReader::new(league.stderr.take().unwrap()).lines();
+    let answer = errors.find(|line| line.as_ref().is_ok_and(|line| line.contains("Ctrl-C again")));
+    assert!(answer.is_some());
+    signal(&league, "-INT");
+    assert_eq!(league.wait().unwrap().code(), Some(130));
+    fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]

@@ -1,7 +1,8 @@
-//! Won endings are won soon, without giving a piece away.
+//! Won endings are won soon, without giving a piece away. Where tables choose the move, nothing else claims to.
 
 use crate::shortest_mates::ShortestMates;
 use crate::{game, random_ending};
+use engine::Setup;
 use engine::chess::ending::Ending;
 use engine::chess::game::Game;
 use engine::syzygy::Tables;
@@ -24,6 +25,36 @@ fn a_winner_keeps_its_queen() {
     let best = engine::Action::from_uci(answer.split(' ').nth(1).unwrap(), start.position());
     assert!(!gives_away(&start, best.unwrap()), "{answer}");
     session.finish();
+}
+
+/// The bundled network's choice is a mistake to the blunder check, but the tables prefer it to the check's.
+#[test]
+fn a_blunder_check_that_is_reported_was_played() {
+    let mut session = Session::start(Setup::default());
+    session.send("setoption name Threads value 1");
+    session.send("setoption name UCI_AnalyseMode value true");
+    for fen in [
+        "1k6/8/8/2R5/8/7p/8/4K3 w - - 0 1",
+        "8/8/4R3/8/8/1k6/3K2p1/8 w - - 0 1",
+        "8/2p2k2/8/8/5K2/8/8/8 b - - 0 1",
+        "6r1/3k4/5K2/8/8/8/8/5Q2 w - - 0 1",
+    ] {
+        session.send("ucinewgame");
+        session.send(&format!("position fen {fen}"));
+        session.send("go nodes 30");
+        session.expect("bestmove *");
+    }
+    let (mut claimed, mut answers) = (None, 0);
+    for line in session.finish() {
+        if let Some((_, playing)) = line.split_once("; playing ") {
+            claimed = playing.split(' ').next().map(str::to_owned);
+        } else if let Some((_, best)) = line.split_once("< bestmove ") {
+            answers += 1;
+            let best = best.split(' ').next();
+            assert_eq!(claimed.take().as_deref().or(best), best, "{line}");
+        }
+    }
+    assert_eq!(answers, 4);
 }
 
 /// What White has beside its king, and Black. White wins many or all of these.

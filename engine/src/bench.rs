@@ -97,7 +97,8 @@ pub struct Total {
     pub signature: u32,
 }
 
-/// Searches all positions; says one line for each and four at the end.
+/// Searches all positions; says one line for each, and the total at the end. The last line is the one that OpenBench reads,
+/// which takes the nodes for the signature.
 ///
 /// # Errors
 /// The network cannot be used, or a position cannot be searched to its end: there is no total then.
@@ -166,9 +167,11 @@ fn run_with(
     }
     let total = Total { nodes, elapsed, signature: short(signature) };
     say(format!("\nNodes searched: {}", total.nodes));
-    say(format!("Nodes/second: {}", per_second(total.nodes, total.elapsed)));
+    let speed = per_second(total.nodes, total.elapsed);
+    say(format!("Nodes/second: {speed}"));
     say(format!("Evaluator: {}", network.name));
     say(format!("Bench: {}", total.signature));
+    say(format!("{} nodes {speed} nps", total.signature));
     Ok(total)
 }
 
@@ -274,6 +277,20 @@ mod tests {
         let answers = play_by_clock(&network::hashed(), fen());
         assert!(answers.len() > 3, "some lines and a move");
         assert_eq!(answers, play_by_clock(&network::hashed(), fen()));
+    }
+
+    /// OpenBench reads from the last line on: the first number before or after `nodes` is the bench, that beside `nps` the
+    /// speed, in a line of which all but letters, digits and blanks are blanks.
+    #[test]
+    fn the_last_line_has_the_signature_where_openbench_looks_for_it() {
+        let mut lines = Vec::new();
+        let bench = Bench { nodes: 5, ..Bench::default() };
+        let total = run(&bench, &mut |line| lines.push(line)).unwrap();
+        let words: Vec<&str> = lines.last().unwrap().split(' ').collect();
+        let [signature, "nodes", speed, "nps"] = words[..] else { panic!("{words:?}") };
+        assert_eq!(signature, total.signature.to_string());
+        assert!(speed.parse::<u64>().is_ok(), "{speed}");
+        assert!(lines.contains(&format!("Bench: {signature}")), "{lines:?}");
     }
 
     #[test]

@@ -6,6 +6,8 @@ use signal_hook::flag;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::Duration;
 
 /// What a shell reports of a process that Ctrl-C has ended.
 const INTERRUPTED: i32 = 130;
@@ -30,6 +32,23 @@ pub fn survive_file_limit() {
     #[cfg(unix)]
     // Without it, the process only ends as before.
     let _ = flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
+}
+
+/// Between two looks at a flag: an answer within a tenth of a second seems immediate.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Calls `answer` on a thread of its own as soon as the flag is raised, whatever the others wait for.
+pub fn answer_when(raised: &Arc<AtomicBool>, answer: impl FnOnce() + Send + 'static) {
+    let raised = raised.clone();
+    let watch = move || {
+        // Relaxed: the flag is all there is to know.
+        while !raised.load(Ordering::Relaxed) {
+            thread::sleep(LOOK);
+        }
+        answer();
+    };
+    // Without a thread there is no answer; the flag is raised all the same.
+    let _ = thread::Builder::new().name("interrupt".to_owned()).spawn(watch);
 }
 
 /// Up while [`while_reading`] runs.
@@ -83,6 +102,16 @@ mod tests {
             assert!(raised.load(Relaxed));
         });
         assert_eq!(status, Some(DONE));
+    }
+
+    #[test]
+    fn a_raised_flag_is_answered_while_this_thread_waits() {
+        let raised = Arc::new(AtomicBool::new(false));
+        let (answered, answers) = std::sync::mpsc::channel();
+        answer_when(&raised, move || answered.send(()).unwrap());
+        assert!(answers.try_recv().is_err());
+        raised.store(true, Relaxed);
+        answers.recv().unwrap();
     }
 
     #[test]

@@ -1,6 +1,10 @@
 //! The bar on stderr that long commands show: how far, how long, and how long still.
 
+use crate::interrupt::answer_when;
+use crate::stderr_log::write_stderr;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// A bar for `things` items; its owner may set a message.
 #[must_use]
@@ -33,4 +37,13 @@ pub fn tally(what: &'static str) -> ProgressBar {
         bar.set_style(style);
     }
     bar
+}
+
+/// Says as soon as Ctrl-C has raised the flag that games are being ended, which may take as long as a game.
+pub fn answer_ctrl_c(raised: &Arc<AtomicBool>, bar: &ProgressBar) {
+    let bar = bar.clone();
+    answer_when(raised, move || {
+        let line = "ending the games in progress; Ctrl-C again leaves at once";
+        if bar.is_hidden() { write_stderr(line) } else { bar.println(line) }
+    });
 }

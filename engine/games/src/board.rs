@@ -4,10 +4,12 @@ use crate::connect4::{ConnectFour, Discs};
 use crate::game::Game;
 use crate::player::AnyPlayer;
 use crate::solver::Solver;
-use std::io::{self, BufRead, Write};
+use std::io::{self, Write};
 
 /// Positions that the solver may search for the verdict of one move (a few seconds).
 const SOLVER_NODES: u64 = 5_000_000;
+/// Longest word that an error repeats, in characters.
+const LONGEST_WORD: usize = 40;
 /// Memory of the solver's table.
 const TABLE_BYTES: usize = 64 << 20;
 const HELP: &str = "1 to 7: your move; g: the engine moves; u: undo; h: action values; s: solver's verdict; q: quit";
@@ -28,32 +30,33 @@ impl Board {
         Board { game, states: vec![game.start()], solver: Solver::new(game, TABLE_BYTES), player }
     }
 
-    /// Reads commands until `q` or the end of the input. `moves`, column digits, are played first.
+    /// Plays these moves and shows the commands and the board.
     ///
     /// # Errors
     /// The output is closed.
-    pub fn run(
-        &mut self,
-        moves: &[u16],
-        input: impl BufRead,
-        mut out: impl Write,
-    ) -> io::Result<()> {
+    pub fn begin(&mut self, moves: &[u16], out: &mut dyn Write) -> io::Result<()> {
         moves.iter().for_each(|&action| self.play(action));
-        writeln!(out, "{HELP}\n{}", self.picture())?;
-        for line in input.lines() {
-            let line = line?;
-            let text = match line.trim() {
-                "q" => return Ok(()),
-                "" => continue,
-                "u" => self.undo(),
-                "g" => self.answer(),
-                "h" => self.action_values(),
-                "s" => self.verdict(),
-                column => self.move_of_user(column),
-            };
-            writeln!(out, "{text}")?;
-        }
-        Ok(())
+        writeln!(out, "{HELP}\n{}", self.picture())
+    }
+
+    /// Obeys one line. False for `q`.
+    ///
+    /// # Errors
+    /// The output is closed.
+    pub fn obey(&mut self, line: &str, out: &mut dyn Write) -> io::Result<bool> {
+        // Control characters would reach the terminal in an error.
+        let line: String = line.chars().filter(|letter| !letter.is_control()).collect();
+        let text = match line.trim() {
+            "q" => return Ok(false),
+            "" => return Ok(true),
+            "u" => self.undo(),
+            "g" => self.answer(),
+            "h" => self.action_values(),
+            "s" => self.verdict(),
+            column => self.move_of_user(column),
+        };
+        writeln!(out, "{text}")?;
+        Ok(true)
     }
 
     fn state(&self) -> Discs {
@@ -67,6 +70,8 @@ impl Board {
     }
 
     fn move_of_user(&mut self, column: &str) -> String {
+        // Repeated in an error: a line may be of any length.
+        let column = &column.chars().take(LONGEST_WORD).collect::<String>();
         let mut state = self.state();
         match self.game.read_move(&mut state, column) {
             Err(why) => format!("{why}. {HELP}"),
@@ -168,7 +173,9 @@ mod tests {
         let mut out = Vec::new();
         let moves = ConnectFour::default().read(moves).unwrap();
         let player = AnyPlayer::plain(ConnectFour::default(), 300, 0);
-        Board::new(player).run(&moves, commands.as_bytes(), &mut out).unwrap();
+        let mut board = Board::new(player);
+        board.begin(&moves, &mut out).unwrap();
+        let _ = commands.lines().take_while(|line| board.obey(line, &mut out).unwrap()).count();
         String::from_utf8(out).unwrap()
     }
 

@@ -1,14 +1,15 @@
-//! Hex over GTP 2 (G. Farnebäck, 2002) as HexGui speaks it, with the move `swap-pieces` and HexGui's analysis commands.
+//! Hex over GTP 2 (G. Farnebäck, 2002) as HexGui speaks it: with the moves `swap-pieces` and `resign`, stones out of turn,
+//! HexGui's analysis commands, and the parameter `allow_swap` of the Benzene engines (MoHex, Wolve).
 
 use crate::game::Game;
 use crate::hex::{Hex, SWAP, Stones};
 use crate::player::{AnyPlayer, Source};
-use std::io::{self, BufRead, Write};
+use std::io::{self, Write};
 use std::time::Duration;
 
 /// Size before the first `boardsize`, unless the network plays others only.
 const DEFAULT_SIZE: usize = 11;
-const COMMANDS: [&str; 18] = [
+const COMMANDS: [&str; 19] = [
     "all_legal_moves",
     "best_line",
     "boardsize",
@@ -19,6 +20,7 @@ const COMMANDS: [&str; 18] = [
     "known_command",
     "list_commands",
     "name",
+    "param_game",
     "play",
     "protocol_version",
     "quit",
@@ -29,57 +31,70 @@ const COMMANDS: [&str; 18] = [
     "version",
 ];
 /// Type, label and command of each analysis.
-const ANALYSES: &str = "pspairs/Values/values\npspairs/Visits/visits\nvar/Best line/best_line";
+const ANALYSES: &str = "param/Game Param/param_game\npspairs/Values/values\npspairs/Visits/visits\nvar/Best line/best_line";
+/// Name of the parameter that decides whether the swap rule holds.
+const ALLOW_SWAP: &str = "allow_swap";
+/// Longest text of an error, in characters: a command may be of any length.
+const LONGEST_ERROR: usize = 200;
 
 /// A GTP session. Black joins top and bottom.
 pub struct Gtp {
     player: AnyPlayer<Hex>,
     source: Source,
     playouts: Option<u64>,
-    states: Vec<Stones>,
-    /// True if `genmove` may swap.
+    /// The game so far, the present last.
+    turns: Vec<Turn>,
+    /// True if the swap rule holds, for both sides: in what the player thinks, and in the moves.
     swap: bool,
     /// What `time_left` said, by colour, White first.
     time_left: [Option<Duration>; 2],
 }
 
+/// A moment of the game.
+#[derive(Clone)]
+struct Turn {
+    stones: Stones,
+    /// The side that has resigned; true for Black.
+    resigned: Option<bool>,
+}
+
 impl Gtp {
-    /// A session whose `genmove` searches `playouts`, and may swap if `swap`.
+    /// A session whose `genmove` searches `playouts`. The swap rule holds if `swap`.
     ///
     /// # Errors
     /// The network plays no size of Hex.
     pub fn new(source: Source, playouts: Option<u64>, swap: bool) -> Result<Gtp, String> {
-        let knows = |size: &usize| player(*size, &source, playouts).is_ok();
+        let knows = |size: &usize| player(*size, &source, playouts, swap).is_ok();
         let size = [DEFAULT_SIZE].into_iter().chain((2..20).rev()).find(knows);
-        let player = player(size.unwrap_or(DEFAULT_SIZE), &source, playouts)?;
-        let states = vec![player.game().start()];
-        Ok(Gtp { player, source, playouts, states, swap, time_left: [None; 2] })
+        let player = player(size.unwrap_or(DEFAULT_SIZE), &source, playouts, swap)?;
+        let turns = vec![Turn { stones: player.game().start(), resigned: None }];
+        Ok(Gtp { player, source, playouts, turns, swap, time_left: [None; 2] })
     }
 
-    /// Reads commands until `quit` or the end of the input.
+    /// Obeys one line. False for `quit`.
     ///
     /// # Errors
-    /// Input or output failed.
-    pub fn run(&mut self, input: impl BufRead, mut out: impl Write) -> io::Result<()> {
-        for line in input.lines() {
-            let line = line?;
-            let text: String = line.chars().map(|c| if c == '\t' { ' ' } else { c }).collect();
-            let text = text.split('#').next().unwrap_or_default();
-            let mut words = text.split_whitespace().peekable();
-            let id = words.next_if(|word| word.bytes().all(|byte| byte.is_ascii_digit()));
-            let Some(command) = words.next() else { continue };
-            let (mark, answer) = match self.answer(command, &words.collect::<Vec<_>>()) {
-                Ok(answer) => ('=', answer),
-                Err(why) => ('?', why),
-            };
-            let text = format!("{mark}{} {answer}", id.unwrap_or_default());
-            write!(out, "{}\n\n", text.trim_end())?;
-            out.flush()?;
-            if command == "quit" {
-                break;
-            }
-        }
-        Ok(())
+    /// The answer cannot be written.
+    pub fn obey(&mut self, line: &str, out: &mut dyn Write) -> io::Result<bool> {
+        // GTP 2, section 3.1: tabs are blanks, other control characters do not count.
+        let text: String = line
+            .chars()
+            .map(|letter| if letter == '\t' { ' ' } else { letter })
+            .filter(|letter| !letter.is_control())
+            .collect();
+        let text = text.split('#').next().unwrap_or_default();
+        let mut words = text.split_whitespace().peekable();
+        let id = words.next_if(|word| word.bytes().all(|byte| byte.is_ascii_digit()));
+        let Some(command) = words.next() else { return Ok(true) };
+        let (mark, answer) = match self.answer(command, &words.collect::<Vec<_>>()) {
+            Ok(answer) => ('=', answer),
+            Err(why) => ('?', why.chars().take(LONGEST_ERROR).collect()),
+        };
+        // HexGui reads no answer without the blank.
+        let text = format!("{mark}{} {}\n\n", id.unwrap_or_default(), answer.trim_end());
+        out.write_all(text.as_bytes())?;
+        out.flush()?;
+        Ok(command != "quit")
     }
 
     fn answer(&mut self, command: &str, arguments: &[&str]) -> Result<String, String> {
@@ -93,10 +108,16 @@ impl Gtp {
             "version" => Ok(env!("CARGO_PKG_VERSION").to_owned()),
             "list_commands" => Ok(COMMANDS.join("\n")),
             "known_command" => Ok(COMMANDS.contains(&argument(0, "a command")?).to_string()),
+            "param_game" if arguments.is_empty() => {
+                Ok(format!("\n[bool] {ALLOW_SWAP} {}", u8::from(self.swap)))
+            }
+            "param_game" => {
+                self.set_parameter(arguments[0], argument(1, "a name and a value")?).and(done)
+            }
             "hexgui-analyze_commands" => Ok(ANALYSES.to_owned()),
             "boardsize" => self.resize(arguments).and(done),
             "clear_board" => {
-                self.states.truncate(1);
+                self.turns.truncate(1);
                 done
             }
             "play" => {
@@ -104,15 +125,15 @@ impl Gtp {
                 self.play(black, argument(1, "a colour and a cell")?).and(done)
             }
             "genmove" => self.generate(colour(argument(0, "a colour")?)?),
-            "undo" if self.states.len() == 1 => Err("nothing to undo".to_owned()),
+            "undo" if self.turns.len() == 1 => Err("nothing to undo".to_owned()),
             "undo" => {
-                self.states.pop();
+                self.turns.pop();
                 done
             }
             "showboard" => Ok(format!("\n{}", self.game().picture(self.state(), |_| '.'))),
             "final_score" => self.score(),
             "all_legal_moves" => {
-                let moves = self.game().moves(self.state());
+                let moves = self.moves(self.state());
                 Ok(moves.iter().map(|&action| self.name(action)).collect::<Vec<_>>().join(" "))
             }
             "time_left" => {
@@ -147,8 +168,17 @@ impl Gtp {
     }
 
     /// There is always the start.
+    fn turn(&self) -> &Turn {
+        &self.turns[self.turns.len() - 1]
+    }
+
     fn state(&self) -> &Stones {
-        &self.states[self.states.len() - 1]
+        &self.turn().stones
+    }
+
+    /// The legal moves; none after a resignation.
+    fn moves(&self, state: &Stones) -> Vec<u16> {
+        if self.turn().resigned.is_some() { Vec::new() } else { self.game().moves(state) }
     }
 
     fn name(&self, action: u16) -> String {
@@ -166,46 +196,64 @@ impl Gtp {
             return Err(format!("size {text} is not supported, width and height must be equal"));
         }
         let size = width.parse::<usize>().map_err(|_| format!("\"{width}\" is not a size"))?;
-        self.player = player(size, &self.source, self.playouts)?;
-        self.states = vec![self.game().start()];
+        self.player = player(size, &self.source, self.playouts, self.swap)?;
+        self.turns = vec![Turn { stones: self.game().start(), resigned: None }];
+        Ok(())
+    }
+
+    fn set_parameter(&mut self, name: &str, value: &str) -> Result<(), String> {
+        if !name.eq_ignore_ascii_case(ALLOW_SWAP) {
+            return Err(format!("{name} is no parameter, expected {ALLOW_SWAP}"));
+        }
+        let swap = match value.to_ascii_lowercase().as_str() {
+            "1" | "true" => true,
+            "0" | "false" => false,
+            _ => {
+                return Err(format!("\"{value}\" is not a value of {ALLOW_SWAP}, expected 0 or 1"));
+            }
+        };
+        self.player = player(self.game().size(), &self.source, self.playouts, swap)?;
+        self.swap = swap;
         Ok(())
     }
 
     fn play(&mut self, black: bool, text: &str) -> Result<(), String> {
-        let mut state = self.to_move(black)?;
-        self.game().play_named(&mut state, text).map_err(|why| why.to_string())?;
-        self.states.push(state);
+        let mut stones = self.to_move(black)?;
+        let resigned = text.eq_ignore_ascii_case("resign").then_some(black);
+        if resigned.is_none() {
+            self.game().play_named(&mut stones, text).map_err(|why| why.to_string())?;
+        }
+        self.turns.push(Turn { stones, resigned });
         Ok(())
     }
 
-    /// The position, if that colour is to move.
+    /// The position with that colour to move, whose turn it need not be: a board is set up stone by stone.
     fn to_move(&self, black: bool) -> Result<Stones, String> {
-        let state = self.state().clone();
-        if state.black_moves == black {
-            return Ok(state);
+        let state = self.state();
+        // First: only the side that is to move has lost.
+        if self.turn().resigned.is_some() || self.game().end(state).is_some() {
+            return Err("the game is over".to_owned());
         }
-        Err(format!("it is {}'s turn", if black { "White" } else { "Black" }))
+        Ok(if state.black_moves == black { state.clone() } else { self.game().passed(state) })
     }
 
     fn generate(&mut self, black: bool) -> Result<String, String> {
-        let state = self.to_move(black)?;
-        let mut moves = self.game().moves(&state);
-        if !self.swap {
-            moves.retain(|&action| action != self.game().swap_action());
-        }
+        let mut stones = self.to_move(black)?;
         // The time is shared among the moves that a half-full board leaves to this colour.
-        let left = (self.game().empty(&state).count() / 4).max(4) as u32;
+        let left = (self.game().empty(&stones).count() / 4).max(4) as u32;
         let time = self.time_left[usize::from(black)].map(|time| time / left);
-        let lines = self.player.search(&state, &moves, time);
+        let lines = self.player.search(&stones, &[], time);
         let action = lines.first().map(|line| line.moves[0]).ok_or("the game is over")?;
-        let mut next = state;
-        self.game().play(&mut next, action);
-        self.states.push(next);
+        self.game().play(&mut stones, action);
+        self.turns.push(Turn { stones, resigned: None });
         Ok(self.name(action))
     }
 
     fn analysis(&mut self) -> Vec<mcts::Line<u16>> {
         let state = self.state().clone();
+        if self.turn().resigned.is_some() {
+            return Vec::new();
+        }
         self.player.search(&state, &[], None)
     }
 
@@ -219,16 +267,23 @@ impl Gtp {
     }
 
     fn score(&self) -> Result<String, String> {
-        let state = self.state();
-        // The side that has just moved has won.
-        let winner = if state.black_moves { "W+" } else { "B+" };
-        self.game().end(state).map(|_| winner.to_owned()).ok_or("the game is not over".to_owned())
+        let Turn { stones, resigned } = self.turn();
+        // The side that has just moved has joined its edges.
+        let lost = resigned.or_else(|| self.game().end(stones).map(|_| stones.black_moves));
+        let lost = lost.ok_or("the game is not over")?;
+        Ok(if lost { "W+" } else { "B+" }.to_owned())
     }
 }
 
-/// A player on a board of this size.
-fn player(size: usize, source: &Source, playouts: Option<u64>) -> Result<AnyPlayer<Hex>, String> {
-    let game = Hex::new(size).map_err(|why| why.to_string())?.with_swap();
+/// A player on a board of this size, which thinks with the swap rule if `swap`.
+fn player(
+    size: usize,
+    source: &Source,
+    playouts: Option<u64>,
+    swap: bool,
+) -> Result<AnyPlayer<Hex>, String> {
+    let game = Hex::new(size).map_err(|why| why.to_string())?;
+    let game = if swap { game.with_swap() } else { game };
     source.player(game, playouts).map_err(|why| why.to_string())
 }
 
@@ -241,135 +296,4 @@ fn colour(text: &str) -> Result<bool, String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::net::NetworkFile;
-
-    fn session(swap: bool, commands: &str) -> Vec<String> {
-        let mut out = Vec::new();
-        Gtp::new(Source::RandomGames, Some(200), swap)
-            .unwrap()
-            .run(commands.as_bytes(), &mut out)
-            .unwrap();
-        answers(out)
-    }
-
-    fn answers(out: Vec<u8>) -> Vec<String> {
-        let text = String::from_utf8(out).unwrap();
-        text.split_terminator("\n\n").map(str::to_owned).collect()
-    }
-
-    #[test]
-    fn a_network_plays_its_sizes_alone() {
-        let network = NetworkFile::random(&Hex::new(3).unwrap(), 16, 1, 1);
-        let mut gtp = Gtp::new(Source::Named(network.into()), Some(20), true).unwrap();
-        let (mut out, commands) =
-            (Vec::new(), "boardsize 4\nplay b b2\ngenmove w\nundo\nall_legal_moves\n");
-        gtp.run(commands.as_bytes(), &mut out).unwrap();
-        let answers = answers(out);
-        assert_eq!(answers[0], "? the network plays hex 3x3, not hex 4x4");
-        assert!(
-            answers[2].starts_with("= ") && answers[4].ends_with("c3 swap-pieces"),
-            "{answers:?}"
-        );
-        let other = NetworkFile::random(&crate::connect4::ConnectFour::default(), 16, 1, 1);
-        let refused = Gtp::new(Source::Named(other.into()), Some(20), true).err();
-        assert_eq!(refused.unwrap(), "the network plays connect4 7x6, not hex 11x11");
-    }
-
-    #[test]
-    fn a_bundled_network_plays_its_sizes_and_random_games_the_others() {
-        let network = NetworkFile::random(&Hex::new(3).unwrap(), 16, 1, 1);
-        let mut gtp = Gtp::new(Source::Bundled(vec![network]), None, false).unwrap();
-        let playouts = [gtp.player.playouts, {
-            gtp.resize(&["3"]).unwrap();
-            gtp.player.playouts
-        }];
-        assert_eq!((playouts, gtp.game().size()), ([20_000, 800], 3));
-    }
-
-    #[test]
-    fn hexguis_greeting_is_answered() {
-        let answers = session(
-            false,
-            "name\nversion\nhexgui-analyze_commands\nboardsize 3 3\n# comment\n\n7 play black b2\nshowboard\nquit\nname\n",
-        );
-        let version = concat!("= ", env!("CARGO_PKG_VERSION"));
-        assert_eq!(answers[..2], ["= Mavka", version]);
-        assert!(answers[2].starts_with("= pspairs/Values/values\n"), "{answers:?}");
-        let board = "= \n   a b c\n 1 . . .\n  2 . B .\n   3 . . .";
-        assert_eq!(answers[3..], ["=", "=7", board, "="]);
-    }
-
-    #[test]
-    fn a_game_is_played_scored_and_taken_back() {
-        let answers = session(
-            false,
-            "boardsize 2\nplay b a1\nplay w b1\nall_legal_moves\nfinal_score\nplay b a2\nfinal_score\nplay w b2\ngenmove w\nall_legal_moves\nundo\ngenmove black\nfinal_score\n",
-        );
-        let expected =
-            ["=", "=", "=", "= a2 b2", "? the game is not over", "=", "= B+", "? the game is over"];
-        assert_eq!(answers[..8], expected);
-        assert_eq!(answers[8..], ["? the game is over", "=", "=", "= a2", "= B+"]);
-    }
-
-    #[test]
-    fn pieces_are_swapped() {
-        let play = "boardsize 3\nplay b c1\nplay w swap-pieces\nshowboard\nplay b swap-pieces\nundo\nall_legal_moves\nundo\n";
-        let answers = session(false, play);
-        assert!(answers[3].contains("3 W . ."), "{answers:?}");
-        assert!(answers[4].contains("only White's first move"), "{answers:?}");
-        assert!(answers[6].ends_with("c3 swap-pieces"), "{answers:?}");
-        let generate = "boardsize 3\nplay b b2\ngenmove w\n";
-        assert_eq!(session(true, generate)[2], "= swap-pieces");
-        assert_ne!(session(false, generate)[2], "= swap-pieces");
-    }
-
-    #[test]
-    fn bad_input_is_refused_with_what_was_expected() {
-        for (command, answer) in [
-            ("boardsize 20 20", "? size 20 is not supported, expected 2 to 19"),
-            ("boardsize 1", "? size 1 is not supported, expected 2 to 19"),
-            ("boardsize 5 6", "? size 5 6 is not supported, width and height must be equal"),
-            ("boardsize x", "? \"x\" is not a size"),
-            ("boardsize", "? \"\" is not a size"),
-            ("play b z9", "? \"z9\" is not a cell, expected a1 to k11 or swap-pieces"),
-            ("play b", "? play needs a colour and a cell"),
-            ("play red a1", "? \"red\" is not a colour, expected black or white"),
-            ("play w a1", "? it is Black's turn"),
-            ("undo", "? nothing to undo"),
-            ("time_left b soon 0", "? \"soon\" is not a number of seconds"),
-            ("dance", "? unknown command dance"),
-        ] {
-            assert_eq!(session(false, command), [answer], "{command}");
-        }
-        assert_eq!(
-            session(false, "play b a1\n3 play w A1")[1],
-            "?3 illegal move A1: the cell is occupied"
-        );
-    }
-
-    #[test]
-    fn every_listed_command_is_known_and_analyses_answer() {
-        for command in COMMANDS {
-            let answers =
-                session(false, &format!("boardsize 3\n{command} b a1\nknown_command {command}"));
-            assert!(!answers[1].contains("unknown"), "{answers:?}");
-            assert!(answers.get(2).is_none_or(|answer| answer == "= true"), "{answers:?}");
-        }
-        let answers = session(
-            false,
-            "boardsize 3\ntime_left b 60 0\nvalues\nvisits\nbest_line\nknown_command x",
-        );
-        assert!(answers[2].contains("b2 0.") || answers[2].contains("b2 1."), "{answers:?}");
-        let visits: u64 = answers[3]
-            .split_whitespace()
-            .skip(2)
-            .step_by(2)
-            .map(|n| n.parse::<u64>().unwrap())
-            .sum();
-        assert!((100..=200).contains(&visits), "{answers:?}");
-        assert!(answers[4].starts_with("= b "), "{answers:?}");
-        assert_eq!(answers[5], "= false");
-    }
-}
+mod tests;

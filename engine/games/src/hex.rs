@@ -55,6 +55,8 @@ pub enum MoveError {
     Occupied(String),
     /// Only the second move of a game may swap.
     NoSwap,
+    /// The swap rule does not hold.
+    SwapOff,
     /// The game ended before this move.
     Over,
 }
@@ -68,6 +70,12 @@ impl fmt::Display for MoveError {
             MoveError::Occupied(text) => write!(f, "illegal move {text}: the cell is occupied"),
             MoveError::NoSwap => {
                 write!(f, "illegal move {SWAP}: only White's first move may swap")
+            }
+            MoveError::SwapOff => {
+                write!(
+                    f,
+                    "illegal move {SWAP}: the swap rule is off, `param_game allow_swap 1` turns it on"
+                )
             }
             MoveError::Over => f.write_str("the game is over"),
         }
@@ -209,10 +217,10 @@ impl Hex {
             return Err(MoveError::Over);
         }
         if !self.moves(state).contains(&action) {
-            return Err(if swap {
-                MoveError::NoSwap
-            } else {
-                MoveError::Occupied(text.to_owned())
+            return Err(match (swap, self.swap) {
+                (true, true) => MoveError::NoSwap,
+                (true, false) => MoveError::SwapOff,
+                _ => MoveError::Occupied(text.to_owned()),
             });
         }
         self.play(state, action);

@@ -1,9 +1,12 @@
 //! Arguments of several subcommands: UCI options, positions, times.
 
 use super::output::Failure;
+use crate::chess::action::Action;
 use crate::chess::game::{Game, GameError};
+use crate::errors::quote;
 use crate::options::settings::Settings;
 use crate::options::{self, OptionError, OutOfRange};
+use crate::pgn::legal_move;
 use crate::stderr_log::write_stderr;
 use clap::builder::RangedU64ValueParser;
 use std::error::Error;
@@ -93,9 +96,70 @@ pub fn split_position(words: &[String]) -> (String, &[String]) {
     (words[..count].join(" "), &words[count..])
 }
 
-/// The same as [`read_position`] for an argument of several words.
-pub fn read_only_position(words: &[String], chess960: bool) -> Result<Game, Failure> {
-    Ok(read_position(&words.join(" "), chess960)?)
+/// The position at the beginning of `words`, and the moves after it, which may have numbers.
+///
+/// # Errors
+/// Names the position or the move.
+pub fn read_line(words: &[String], chess960: bool) -> Result<(Game, Vec<Action>), Failure> {
+    let (position, moves) = split_position(words);
+    // The protocol's own words, or the operations of an EPD.
+    let has_operations = |word: &String| {
+        ["position", "fen", "moves", "-", ""].contains(&word.as_str()) || word.contains(';')
+    };
+    if words.len() > 1
+        && (words.first().is_some_and(has_operations) || moves.iter().any(has_operations))
+    {
+        let game = read_position(&words.join(" "), chess960)?;
+        return Ok((Game::new(game.start().clone(), game.mode()), game.actions().to_vec()));
+    }
+    let start = read_position(&position, chess960)?;
+    let mut game = start.clone();
+    for word in moves.iter().map(|word| without_number(word)).filter(|word| !word.is_empty()) {
+        play(&mut game, word)?;
+    }
+    let start = Game::new(start.start().clone(), start.mode());
+    Ok((start, game.actions().to_vec()))
+}
+
+/// The position after the moves of such a line.
+///
+/// # Errors
+/// As [`read_line`].
+pub fn read_line_end(words: &[String], chess960: bool) -> Result<Game, Failure> {
+    let (mut game, moves) = read_line(words, chess960)?;
+    moves.into_iter().try_for_each(|action| game.play(action))?;
+    Ok(game)
+}
+
+/// `e4` of `1.e4` and `1...e4`, and nothing of `1.`.
+fn without_number(word: &str) -> &str {
+    let rest = word.trim_start_matches(|letter: char| letter.is_ascii_digit());
+    if rest.len() < word.len() && rest.starts_with('.') {
+        rest.trim_start_matches('.')
+    } else {
+        word
+    }
+}
+
+/// Plays a move in UCI's notation, in either form of castling, or in that of PGN.
+fn play(game: &mut Game, word: &str) -> Result<(), Failure> {
+    let as_pgn = |game: &Game| legal_move(game.position(), word).map(Action::new);
+    // `Bb2b4` and `B2b4` are a bishop's: UCI's notation has no capital letters.
+    let piece = word.starts_with(|letter: char| letter.is_ascii_uppercase());
+    if let Some(action) = as_pgn(game).filter(|_| piece) {
+        return Ok(game.play(action)?);
+    }
+    let Err(why) = game.play_uci(word) else { return Ok(()) };
+    match (as_pgn(game), why) {
+        (Some(action), _) => Ok(game.play(action)?),
+        (None, GameError::NoMove { ply, .. }) => Err(format!(
+            "move {ply}, {}, is no legal move in `{}`; expected one like `Nf3` or `g1f3`",
+            quote(word),
+            game.fen()
+        )
+        .into()),
+        (None, why) => Err(why.into()),
+    }
 }
 
 /// A whole number of milliseconds.
@@ -124,7 +188,44 @@ mod tests {
         }
         let quoted = ["8/8/8/8/8/2k5/8/K6Q w - - 0 1".to_owned(), "3".to_owned()];
         assert_eq!(split_position(&quoted), (quoted[0].clone(), &quoted[1..]));
-        assert!(split_position(&[]).0.is_empty());
+        let why = read_line_end(&quoted, false).unwrap_err().to_string();
+        assert!(why.contains("`3`"), "{why}");
+        assert!(read_line_end(&quoted[..1], false).is_ok() && split_position(&[]).0.is_empty());
+    }
+
+    #[test]
+    fn moves_are_read_in_the_notations_of_uci_and_of_pgn() {
+        let end = |line: &str, chess960| {
+            let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+            let game = read_line_end(&words, chess960).map_err(|why| why.to_string())?;
+            Ok::<String, String>(game.fen())
+        };
+        let spanish = "r1bqkbnr/pppp1ppp/2n5/1B2p3/4P3/5N2/PPPP1PPP/RNBQK2R b KQkq - 3 3";
+        for line in [
+            "startpos e2e4 e7e5 g1f3 b8c6 f1b5",
+            "startpos e4 e5 Nf3 Nc6 Bb5",
+            "startpos 1. e4 e5 2.Nf3 Nc6 3. Bb5!?",
+            "startpos E2E4 1...e5 Ng1-f3 b8c6 Bf1b5",
+            "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1 e4 e7e5 Nf3 Nc6 Bb5",
+        ] {
+            assert_eq!(end(line, false).as_deref(), Ok(spanish), "{line}");
+        }
+        let bishop = "4k3/8/8/p1p5/8/8/1B6/4K3 w - - 0 1";
+        assert_eq!(end(&format!("{bishop} Bb2d4"), false), end(&format!("{bishop} b2d4"), false));
+        let castles = "r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1";
+        let castled = end(&format!("{castles} O-O"), false);
+        assert!(castled.is_ok());
+        assert_eq!(end(&format!("{castles} e1g1"), false), castled);
+        assert_eq!(end(&format!("{castles} e1h1"), true), castled);
+        for (line, part) in [
+            ("startpos e4 e4", "move 2, `e4`, is no legal move in `rnbqkbnr"),
+            ("startpos e4 Nf3", "move 2, `Nf3`"),
+            ("startpos e2e5", "move 1, `e2e5`, is not legal"),
+            ("startpos hello", "expected one like `Nf3` or `g1f3`"),
+        ] {
+            let why = end(line, false).unwrap_err();
+            assert!(why.contains(part), "{line}: {why}");
+        }
     }
 
     #[test]
@@ -141,7 +242,7 @@ mod tests {
         ] {
             assert_eq!(read_position(text, false).map(|game| game.fen()).unwrap(), fen, "{text:?}");
             let words: Vec<String> = text.split(' ').map(str::to_owned).collect();
-            assert_eq!(read_only_position(&words, false).unwrap().fen(), fen, "{text:?}");
+            assert_eq!(read_line_end(&words, false).unwrap().fen(), fen, "{text:?}");
         }
         let played = read_position("startpos moves e2e4 e7e5", false).unwrap();
         assert_eq!(played.actions().len(), 2);

@@ -1,6 +1,6 @@
 //! `mavka eval`: arguments and output of [`crate::eval::table`] and [`crate::eval`].
 
-use super::args::read_only_position;
+use super::args::read_line_end;
 use super::output::{Failure, Sink};
 use crate::errors::FileError;
 use crate::eval::table::{board, table};
@@ -16,9 +16,9 @@ use std::path::PathBuf;
 /// Arguments of `mavka eval`.
 #[derive(Args)]
 pub struct Eval {
-    /// The position; `startpos` for the initial one
-    #[arg(required = true, num_args = 1..)]
-    fen: Vec<String>,
+    /// The position, `startpos` for the initial one; then moves to play first, as `e4` or `e2e4`
+    #[arg(required = true, num_args = 1.., value_names = ["FEN", "MOVES"])]
+    words: Vec<String>,
     /// Network file; the built-in network without it
     #[arg(long)]
     weights: Option<PathBuf>,
@@ -37,7 +37,7 @@ impl Eval {
     /// # Errors
     /// Position or network is refused, the picture cannot be written, or standard output is closed.
     pub fn run(self) -> Result<(), Failure> {
-        let game = read_only_position(&self.fen, self.chess960)?;
+        let game = read_line_end(&self.words, self.chess960)?;
         let network = Setup::default().networks.open_anywhere(self.weights.as_deref())?;
         let mut out = Sink::default();
         out.say(board(&game));

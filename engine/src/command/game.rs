@@ -2,7 +2,7 @@
 
 use super::output::{Failure, Sink};
 use crate::errors::quote_path;
-use crate::streams;
+use crate::streams::{self, for_each_line};
 use clap::{Args, Subcommand};
 use games::board::{Board, describe};
 use games::connect4::ConnectFour;
@@ -13,7 +13,7 @@ use games::net::NetworkFile;
 use games::player::Source;
 use games::solver::Solver;
 use games::solver::hex::{HexSolver, MAX_SIZE};
-use std::io::{self, ErrorKind};
+use std::io::{self, BufRead, ErrorKind, Write};
 use std::path::PathBuf;
 
 /// Memory of the solvers' table.
@@ -71,7 +71,7 @@ enum HexTask {
     Gtp {
         #[command(flatten)]
         search: Search,
-        /// Let the engine swap
+        /// Play with the swap rule, as after `param_game allow_swap 1`
         #[arg(long)]
         swap: bool,
     },
@@ -132,17 +132,38 @@ impl Games {
                 let game = ConnectFour::default();
                 let moves = game.read(&moves)?;
                 let player = search.source(&[CONNECT4])?.player(game, search.playouts)?;
-                let mut board = Board::new(player);
-                ended(board.run(&moves, streams::input(), streams::output()))
+                let (mut board, mut out) = (Board::new(player), streams::output());
+                let begun = board.begin(&moves, &mut *out);
+                ended(begun.and_then(|()| {
+                    converse(streams::input(), &mut *out, |line, out| board.obey(line, out))
+                }))
             }
             Which::Connect4 { task: Connect4::Solve { moves } } => solve_connect4(&moves),
             Which::Hex { task: HexTask::Gtp { search, swap } } => {
                 let mut gtp = Gtp::new(search.source(&HEX)?, search.playouts, swap)?;
-                ended(gtp.run(streams::input(), streams::output()))
+                let out = &mut *streams::output();
+                ended(converse(streams::input(), out, |line, out| gtp.obey(line, out)))
             }
             Which::Hex { task: HexTask::Solve { size, moves } } => solve_hex(size, &moves),
         }
     }
+}
+
+/// Hands over each line, as UCI's are read: any byte and any length. Ends with the input, an error, or false.
+fn converse(
+    input: impl BufRead,
+    out: &mut dyn Write,
+    mut obey: impl FnMut(&str, &mut dyn Write) -> io::Result<bool>,
+) -> io::Result<()> {
+    let mut done = Ok(());
+    for_each_line(input, |line| match obey(&String::from_utf8_lossy(line), out) {
+        Ok(continues) => continues,
+        Err(why) => {
+            done = Err(why);
+            false
+        }
+    });
+    done
 }
 
 /// A reader that has closed its end has seen enough.
@@ -178,4 +199,54 @@ fn solve_hex(size: usize, moves: &[String]) -> Result<(), Failure> {
         verdict.map_or('.', |&(_, value)| if value > 0 { '+' } else { '-' })
     }));
     out.end()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+
+    /// What `mavka game hex gtp` answers to these bytes by the bundled networks.
+    fn gtp(input: impl BufRead) -> Vec<String> {
+        let search = Search { playouts: None, network: None, random_games: false };
+        let mut gtp = Gtp::new(search.source(&HEX).unwrap(), None, false).unwrap();
+        let mut out = Vec::new();
+        converse(input, &mut out, |line, out| gtp.obey(line, out)).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        text.split_terminator("\n\n").map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn the_first_move_without_the_swap_rule_wins() {
+        // Won first moves on 5 × 5 cells, by the solver.
+        let won = "e1 b2 c2 d2 e2 b3 c3 d3 a4 b4 c4 d4 a5";
+        let answers = gtp(&b"boardsize 5\ngenmove black\n"[..]);
+        let first = answers[1].strip_prefix("= ").unwrap();
+        assert!(won.contains(first), "{answers:?}");
+    }
+
+    #[test]
+    fn any_bytes_and_any_length_are_answered() {
+        let endless = io::repeat(b'x').take(3 << 20);
+        let input = (&b"name\n\xff\xfe\n"[..]).chain(endless).chain(&b"\nname"[..]);
+        let answers = gtp(io::BufReader::new(input));
+        assert_eq!((answers.len(), &*answers[0], &*answers[3]), (4, "= Mavka", "= Mavka"));
+        for refused in &answers[1..3] {
+            assert!(refused.starts_with("? unknown command "), "{refused}");
+            assert!(refused.len() < 300, "{refused}");
+        }
+    }
+
+    #[test]
+    fn a_game_in_the_terminal_takes_any_bytes() {
+        let player = Source::RandomGames.player(ConnectFour::default(), Some(10)).unwrap();
+        let mut board = Board::new(player);
+        let mut out = Vec::new();
+        let input = [&b"\xff\n"[..], &[b'9'; 1 << 21], b"\n4\nq\n1\n"].concat();
+        converse(&*input, &mut out, |line, out| board.obey(line, out)).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert_eq!(text.matches("is not a column").count(), 2, "{text}");
+        assert_eq!(text.matches("engine: ").count(), 1, "{text}");
+        assert!(text.len() < 2_000, "{}", text.len());
+    }
 }

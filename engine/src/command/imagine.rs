@@ -1,6 +1,6 @@
 //! `mavka imagine`: arguments and output of [`crate::eval::imagine`].
 
-use super::args::{read_position, split_position};
+use super::args::read_line;
 use super::output::{Failure, Sink};
 use crate::eval::imagine;
 use crate::play::network::load;
@@ -12,8 +12,8 @@ use std::path::PathBuf;
 /// Arguments of `mavka imagine`.
 #[derive(Args, Debug)]
 pub struct Imagine {
-    /// The position to start from, `startpos` for the initial one; then the moves to imagine one after the other, each from
-    /// the board imagined before
+    /// The position to start from, `startpos` for the initial one; then the moves to imagine one after the other, as
+    /// `e4` or `e2e4`, each from the board imagined before
     #[arg(required = true, num_args = 1.., value_names = ["FEN", "MOVES"])]
     words: Vec<String>,
     /// Network file; the built-in network without it
@@ -39,11 +39,10 @@ impl Imagine {
     }
 
     fn write(&self, say: &mut dyn FnMut(String)) -> Result<(), Failure> {
-        let (position, moves) = split_position(&self.words);
-        let game = read_position(&position, self.chess960)?;
+        let (game, moves) = read_line(&self.words, self.chess960)?;
         let network = load(self.weights.as_deref())?;
         let evaluator = CpuEvaluator::new(&network, self.arithmetic);
-        Ok(imagine::line(&game, moves, &evaluator, say)?)
+        Ok(imagine::line(&game, &moves, &evaluator, say)?)
     }
 }
 
@@ -66,6 +65,8 @@ mod tests {
             assert!(text.contains(heading), "{text}");
         }
         assert_eq!(text.matches("   imagined   ").count(), 3, "{text}");
+        let san = print(&["startpos", "e4", "e5", "Nf3"]).unwrap();
+        assert_eq!(san, text, "the same line in the notation of PGN");
         let castled = print(&["r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1", "--chess960", "e1h1"]);
         assert!(castled.unwrap().contains("O-O"));
     }

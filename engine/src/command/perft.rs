@@ -1,6 +1,6 @@
 //! `mavka perft`: arguments and output of [`crate::chess::perft`].
 
-use super::args::read_only_position;
+use super::args::read_line_end;
 use super::output::{Failure, Sink};
 use crate::chess::perft::divide;
 use clap::Args;
@@ -8,7 +8,7 @@ use clap::Args;
 /// Arguments of `mavka perft`.
 #[derive(Args)]
 pub struct Perft {
-    /// The position, `startpos` for the initial one; then the plies to look ahead
+    /// The position, `startpos` for the initial one; then moves to play first, if any, and the plies to look ahead
     #[arg(required = true, num_args = 2.., value_names = ["FEN", "DEPTH"])]
     words: Vec<String>,
     /// Castling as king takes rook
@@ -27,7 +27,7 @@ impl Perft {
         };
         let depth =
             last.parse().map_err(|_| format!("`{last}` is no depth, expected a whole number"))?;
-        let game = read_only_position(position, self.chess960)?;
+        let game = read_line_end(position, self.chess960)?;
         let mut out = Sink::default();
         divide(&game, depth, &|| false, &mut |line| out.say(line));
         out.end()

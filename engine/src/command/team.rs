@@ -1,6 +1,6 @@
 //! `mavka team`: arguments and output of [`crate::eval::team`].
 
-use super::args::read_only_position;
+use super::args::read_line_end;
 use super::output::{Failure, Sink};
 use crate::errors::FileError;
 use crate::eval::table::board;
@@ -15,9 +15,9 @@ use std::path::PathBuf;
 /// Arguments of `mavka team`.
 #[derive(Args, Debug)]
 pub struct Team {
-    /// The position; `startpos` for the initial one
-    #[arg(required = true, num_args = 1..)]
-    fen: Vec<String>,
+    /// The position, `startpos` for the initial one; then moves to play first, as `e4` or `e2e4`
+    #[arg(required = true, num_args = 1.., value_names = ["FEN", "MOVES"])]
+    words: Vec<String>,
     /// Players; those beyond the network's own have its first player's network and root noise
     #[arg(long, default_value_t = 5, value_name = "K", value_parser = clap::value_parser!(u8).range(2..=10))]
     players: u8,
@@ -47,7 +47,7 @@ impl Team {
     }
 
     fn write(&self, say: &mut dyn FnMut(String)) -> Result<(), Failure> {
-        let game = read_only_position(&self.fen, self.chess960)?;
+        let game = read_line_end(&self.words, self.chess960)?;
         if game.legal_actions().is_empty() {
             return Err(format!("no move is left to search in `{}`", game.fen()).into());
         }
@@ -94,7 +94,7 @@ mod tests {
         let drawn = std::fs::read_to_string(&svg).unwrap();
         let _ = std::fs::remove_file(&svg);
         assert_eq!(text.matches(" of 7 ").count(), 6, "{text}");
-        assert!(text.contains("rule value plays "), "{text}");
+        assert!(text.contains("\nThe team plays "), "{text}");
         assert_eq!(drawn.matches("class='board'").count(), 6);
         assert_eq!(text, shown(&words).unwrap(), "a search of one thread repeats itself");
         let _ = std::fs::remove_file(&svg);

@@ -1,6 +1,6 @@
 //! `mavka think`: arguments and output of [`crate::internal`].
 
-use super::args::read_only_position;
+use super::args::read_line_end;
 use super::output::{Failure, Sink};
 use crate::chess::game::Game;
 use crate::errors::FileError;
@@ -12,6 +12,7 @@ use crate::internal::print::{Marks, print};
 use crate::internal::svg;
 use crate::internal::teacher::Teacher;
 use crate::internal::think::{End, Task, Thought, think};
+use crate::internal::tree::tree;
 use crate::options::settings::Settings;
 use crate::play::engine::Setup;
 use crate::play::network::{self, Network, NetworkError};
@@ -23,13 +24,14 @@ use std::sync::Arc;
 
 /// Arguments of `mavka think`.
 ///
-/// Prints the search tree that the network writes, as the paper's figure 4 has it. Values are buckets of the win
-/// probability of the side to move, from `<ctrl0>` (0 to 1.6 %) to `<ctrl63>` (98.4 to 100 %): `<ctrl35>` is 54.7 to 56.2 %.
+/// Prints the search tree that the network writes. With `--text` as the paper's figure 4 has it, where values are buckets of
+/// the win probability of the side to move, from `<ctrl0>` (0 to 1.6 %) to `<ctrl63>` (98.4 to 100 %): `<ctrl35>` is 54.7 to
+/// 56.2 %.
 #[derive(Args, Debug)]
 pub struct Think {
-    /// The position; `startpos` for the initial one
-    #[arg(required = true, num_args = 1..)]
-    fen: Vec<String>,
+    /// The position, `startpos` for the initial one; then moves to play first, as `e4` or `e2e4`
+    #[arg(required = true, num_args = 1.., value_names = ["FEN", "MOVES"])]
+    words: Vec<String>,
     /// Moves expanded at each inner node
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=5))]
     breadth: u8,
@@ -42,7 +44,10 @@ pub struct Think {
     /// Have the tree written by exact minimax over the network's answers
     #[arg(long)]
     by_hand: bool,
-    /// Read a tree written before, as it was printed, in place of a new one
+    /// Print the paper's text, which `--read` takes, in place of the tree
+    #[arg(long)]
+    text: bool,
+    /// Read a tree that `--text` has printed before in place of a new one
     #[arg(long, value_name = "FILE", conflicts_with_all = ["by_hand", "writer", "mask"])]
     read: Option<PathBuf>,
     /// Words that do not fit the tree's shape cannot be written
@@ -51,7 +56,7 @@ pub struct Think {
     /// Decoder file; the built-in decoder without it
     #[arg(long, value_name = "FILE", conflicts_with = "by_hand")]
     writer: Option<PathBuf>,
-    /// Put wrong boards, illegal moves and inconsistent decisions in brackets, and count them
+    /// Name wrong boards, illegal moves and inconsistent decisions in brackets, and count them
     #[arg(long)]
     check: bool,
     /// Draw the tree into this SVG
@@ -77,7 +82,7 @@ impl Think {
     }
 
     fn write(&self, say: &mut dyn FnMut(String)) -> Result<(), Failure> {
-        let game = read_only_position(&self.fen, self.chess960)?;
+        let game = read_line_end(&self.words, self.chess960)?;
         if game.legal_actions().is_empty() {
             return Err(format!("no move is left to think about in `{}`", game.fen()).into());
         }
@@ -91,7 +96,7 @@ impl Think {
         let report = check(&thought, &game);
         let none = Marks::default();
         let marks = if self.check { &report.marks } else { &none };
-        say(print(&thought, marks));
+        say(if self.text { print(&thought, marks) } else { tree(&thought, marks) });
         if let End::Broken(why) = &thought.end {
             say(format!("the trace is broken: {why}"));
         }
@@ -170,7 +175,8 @@ mod tests {
             "7k/5Q2/8/8/8/8/8/K7 w - - 0 1",
         ] {
             for depth in ["0", "1", "2"] {
-                let text = shown(&[fen, "--by-hand", "--breadth", "3", "--depth", depth]).unwrap();
+                let shape = ["--breadth", "3", "--depth", depth];
+                let text = shown(&[&[fen, "--by-hand", "--text"], &shape[..]].concat()).unwrap();
                 let thought = parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
                 assert_eq!(print(&thought, &Marks::default()).trim(), text.trim());
             }
@@ -192,9 +198,9 @@ mod tests {
     #[test]
     fn a_tree_written_before_is_checked_like_a_new_one() {
         let file = std::env::temp_dir().join(format!("mavka-trace-{}.txt", std::process::id()));
-        let by_hand = ["startpos", "--by-hand", "--depth", "1"];
+        let by_hand = ["startpos", "--by-hand", "--depth", "1", "--text"];
         std::fs::write(&file, shown(&by_hand).unwrap()).unwrap();
-        let read = ["startpos", "--check", "--read", file.to_str().unwrap()];
+        let read = ["startpos", "--check", "--text", "--read", file.to_str().unwrap()];
         let (text, new) = (shown(&read), shown(&[&by_hand[..], &["--check"]].concat()));
         std::fs::write(&file, "Minimax breadth=2").unwrap();
         let damaged = shown(&read);
@@ -209,7 +215,7 @@ mod tests {
         let words = ["startpos", "--breadth", "3", "--depth", "1", "--mask", "--check"];
         let text = shown(&words).unwrap();
         assert!(text.contains("numbers of children 1 of 1 right"), "{text}");
-        assert!(text.contains("Playing "), "{text}");
+        assert!(text.contains("\nplays "), "{text}");
         let error = shown(&["startpos", "--writer", "no-such-file"]).unwrap_err();
         assert!(error.contains("no-such-file"), "{error}");
     }

@@ -40,23 +40,21 @@ wraps! { ImagineError: Game(GameError), Evaluation(EvalError) }
 /// A move is not legal, or the network failed.
 pub fn line(
     game: &Game,
-    moves: &[String],
+    moves: &[Action],
     network: &dyn Transition,
     say: &mut dyn FnMut(String),
 ) -> Result<(), ImagineError> {
     let mut game = game.clone();
     // Reject an illegal line before any output.
     let mut line = game.clone();
-    for text in moves {
-        line.play_uci(text)?;
-    }
+    moves.iter().try_for_each(|action| line.play(*action))?;
     if moves.is_empty() {
-        say("no moves: name some, as `e2e4 e7e5`".to_owned());
+        say("no moves: name some, as `e4 e5`".to_owned());
     }
     let mut state = grounded(game.position());
-    for text in moves {
+    for &action in moves {
         let before = game.position().clone();
-        let action = game.play_uci(text)?;
+        game.play(action)?;
         say(heading(&before, action));
         let step = Step { state: &state, action: action.to_code(before.turn().is_black()) };
         let answer = network.imagine(&[step])?.pop();
@@ -175,8 +173,12 @@ mod tests {
 
     fn shown(moves: &str, network: &dyn Transition) -> String {
         let mut out = String::new();
-        let moves: Vec<String> = moves.split_whitespace().map(str::to_owned).collect();
-        line(&Game::default(), &moves, network, &mut |text| out += &format!("{text}\n")).unwrap();
+        let mut game = Game::default();
+        for text in moves.split_whitespace() {
+            game.play_uci(text).unwrap();
+        }
+        line(&Game::default(), game.actions(), network, &mut |text| out += &format!("{text}\n"))
+            .unwrap();
         out
     }
 

@@ -6,7 +6,7 @@ use crate::markup::board::{Arrow, diagram, picture, side};
 use crate::markup::escape;
 use crate::play::lineup::Look;
 use crate::team::{Opinion, TeamRule, choose};
-use mcts::{Line, Snapshot};
+use mcts::{Line, Snapshot, Wdl};
 use shakmaty::Position;
 use std::fmt::{self, Write as _};
 
@@ -43,6 +43,8 @@ struct Choice {
     san: String,
     /// V.
     value: f32,
+    /// The move is proven to win (true) or to lose.
+    proof: Option<bool>,
     /// Its visits, and those of all moves.
     visits: u64,
     all: u64,
@@ -82,6 +84,9 @@ impl TeamView<'_> {
         Some(Choice {
             san: line.first()?.clone(),
             value: opinion.value,
+            proof: [(Wdl::WIN, true), (Wdl::LOSS, false)]
+                .into_iter()
+                .find_map(|(value, wins)| (best.value == value).then_some(wins)),
             visits: best.visits,
             all,
             line: line.join(" "),
@@ -89,17 +94,58 @@ impl TeamView<'_> {
         })
     }
 
-    /// `value plays Nf3 of player 2`.
-    fn verdict(&self, choices: &[Option<Choice>]) -> String {
-        let chosen = self.chosen().and_then(|at| Some((at, choices.get(at)?.as_ref()?)));
-        let played = chosen.map_or_else(
+    /// The player that moves and its choice.
+    fn played<'a>(&self, choices: &'a [Option<Choice>]) -> Option<(usize, &'a Choice)> {
+        self.chosen().and_then(|at| Some((at, choices.get(at)?.as_ref()?)))
+    }
+
+    fn headline(&self, choices: &[Option<Choice>]) -> String {
+        self.played(choices).map_or_else(
             || "no player has searched".to_owned(),
-            |(at, choice)| format!("rule {} plays {} of player {at}", self.rule.name(), choice.san),
-        );
-        let mut moves: Vec<&str> = choices.iter().flatten().map(|choice| &*choice.san).collect();
-        moves.sort_unstable();
-        moves.dedup();
-        format!("{played}; different moves: {}", moves.len())
+            |(at, choice)| format!("the team plays {}, the move of player {at}", choice.san),
+        )
+    }
+
+    /// Which move is played, whose it is and why, and who agrees.
+    fn verdict(&self, choices: &[Option<Choice>]) -> String {
+        let Some((at, choice)) = self.played(choices) else {
+            return "No player has searched.".to_owned();
+        };
+        let agreeing = choices.iter().flatten().filter(|other| other.san == choice.san).count();
+        let mut others: Vec<&str> = choices
+            .iter()
+            .flatten()
+            .map(|other| &*other.san)
+            .filter(|san| *san != choice.san)
+            .collect();
+        others.sort_unstable();
+        others.dedup();
+        let players = choices.iter().flatten().count();
+        let others = others.join(", ");
+        let agreement = match agreeing {
+            _ if others.is_empty() => format!("All {players} players choose it."),
+            1 => format!("The others choose {others}."),
+            _ => format!("{agreeing} of {players} players choose it, the others {others}."),
+        };
+        let why = self.reason(choice);
+        format!("The team plays {}, the move of player {at}: {why}. {agreement}", choice.san)
+    }
+
+    /// Why the rule takes the player of this choice.
+    fn reason(&self, choice: &Choice) -> String {
+        let value = format!("{:.1} %", 100.0 * choice.value);
+        match (choice.proof, self.rule) {
+            (Some(true), _) => "it is a proven win".to_owned(),
+            (Some(false), _) => "every player's move is a proven loss".to_owned(),
+            (None, TeamRule::Visit) => format!("its {} visits are the most", choice.visits),
+            (None, TeamRule::Value) => format!("its value, {value}, is the highest"),
+            (None, TeamRule::Lcb) => {
+                format!("its value, {value}, is the highest less its exploration term")
+            }
+            (None, TeamRule::Gap | TeamRule::GapBest) => {
+                format!("its value, {value}, is the lowest near the highest one")
+            }
+        }
     }
 
     /// A board for each player with its move, and others that it visited often. `network` is the network's name.
@@ -116,14 +162,14 @@ impl TeamView<'_> {
              <text x='{MARGIN}' y='70' class='soft'>Orange: the move played. Blue: the choice of another player. \
              Grey: a move with a tenth of its visits or more.</text>\n",
             side(self.game.position().turn()),
-            escape(&self.verdict(&choices)),
+            escape(&self.headline(&choices)),
             escape(&self.game.fen()),
             escape(network)
         );
         for (at, choice) in (0..).zip(&choices) {
             let (x, y) = (MARGIN + at % columns * CELL[0], HEAD[1] + at / columns * CELL[1]);
             let (heading, figures, line, arrows) = match choice {
-                Some(Choice { san, value, visits, all, line, arrows }) => (
+                Some(Choice { san, value, visits, all, line, arrows, .. }) => (
                     format!("Player {at}: {san}"),
                     format!("{:.1} %, {visits} of {all} visits", 100.0 * value),
                     line.as_str(),
@@ -154,7 +200,7 @@ impl TeamView<'_> {
 impl fmt::Display for TeamView<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let choices = self.choices();
-        writeln!(f, "player  move      chance   visits        line")?;
+        writeln!(f, "player  move       value   visits        line")?;
         for (at, choice) in choices.iter().enumerate() {
             match choice {
                 Some(Choice { san, value, visits, all, line, .. }) => writeln!(
@@ -184,7 +230,6 @@ fn sans(game: &Game, moves: &[Action]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mcts::Wdl;
 
     fn found(game: &Game, moves: &[(&str, u64, f32)]) -> Snapshot<Action> {
         let line = |&(text, visits, q): &(&str, u64, f32)| {
@@ -213,7 +258,17 @@ mod tests {
         let look = Look { players };
         let view = TeamView { game: &game, look: &look, rule: TeamRule::Value };
         let text = view.to_string();
-        assert!(text.contains("rule value plays d4 of player 1; different moves: 2"), "{text}");
+        let last = text.lines().last().unwrap();
+        assert_eq!(
+            last,
+            "The team plays d4, the move of player 1: its value, 55.0 %, is the highest. The others choose e4."
+        );
+        let by_visits = TeamView { rule: TeamRule::Visit, ..view };
+        assert!(by_visits.to_string().contains("its 90 visits are the most"), "{by_visits}");
+        let won = || found(&game, &[("e2e4", 10, 1.0)]);
+        let look = Look { players: vec![won(), won()] };
+        let win = TeamView { look: &look, ..by_visits };
+        assert!(win.to_string().ends_with("it is a proven win. All 2 players choose it."), "{win}");
         assert!(text.contains("60 of 100     e4 e5 Nf3"), "{text}");
         assert!(text.contains("2       has not searched"), "{text}");
         let svg = view.svg("a <wild> one");

@@ -4,7 +4,8 @@
 //!
 //! [`page`] is the evaluation of a node, [`boards`] computes it, [`think`] is the loop between boards and writer.
 //! [`grammar`] is the grammar of traces, [`teacher`] writes one by exact minimax. [`print`](mod@print) and [`parse`]
-//! convert a thought to the paper's text and back, [`check`] compares it with the rules of chess, [`svg`] draws it.
+//! convert a thought to the paper's text and back, [`check`] compares it with the rules of chess, [`tree`](mod@tree) prints
+//! it for people, [`svg`] draws it.
 
 pub mod boards;
 pub mod check;
@@ -15,3 +16,4 @@ pub mod print;
 pub mod svg;
 pub mod teacher;
 pub mod think;
+pub mod tree;

@@ -483,7 +483,9 @@ impl Engine {
     }
 
     fn ready(&mut self) -> Ready {
-        self.networks.network(&self.settings, self.debug)
+        // A network that has no say in the moves is not named as the one that plays.
+        let names_it = self.debug && self.settings.search.asks_network();
+        self.networks.network(&self.settings, names_it)
     }
 }
 

@@ -106,6 +106,18 @@ impl Reporter {
         }
     }
 
+    /// The move that is played if the search chooses `best`: endgame tables may rank another one higher.
+    #[must_use]
+    pub fn played(&self, lines: &[Line<Action>], best: Action) -> Action {
+        if self.known.is_none() {
+            return best;
+        }
+        let mut lines = lines.to_vec();
+        lead_with(&mut lines, best);
+        self.sort(&mut lines);
+        lines.first().and_then(|line| line.moves.first()).copied().unwrap_or(best)
+    }
+
     /// What there is to say while the search runs.
     #[must_use]
     pub fn live(&self, snapshot: &Snapshot<Action>, elapsed: Duration) -> Vec<Info> {

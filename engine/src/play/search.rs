@@ -18,7 +18,7 @@ use crate::options::settings::{Search, Settings};
 use crate::syzygy::Tables;
 use crate::syzygy::root::RootTables;
 use crate::world::rules::State;
-use mcts::Wdl;
+use mcts::{Snapshot, Wdl};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use uci::BestMove;
 
@@ -247,13 +247,28 @@ impl Job {
         }
         self.output.block(&reporter.infos(&snapshot, self.signal.since_go()));
         if self.debug {
-            self.output.note(format_args!(
-                "tree {} nodes, {} collisions, {} refused, network {}",
-                snapshot.nodes, snapshot.collisions, snapshot.refused, self.network.name
-            ));
+            self.output.note(self.facts(&snapshot));
         }
         let ponder = answer.ponder.filter(|_| answer.best == Some(best)).or(reply);
         Answer { best: Some(best), ponder }
+    }
+
+    /// Counts of the search that ran, and the network that it asked, for `debug on`.
+    fn facts(&self, snapshot: &Snapshot<Action>) -> String {
+        let search = &self.settings.search;
+        let network = match search {
+            Search::AlphaBeta => Some("small network of static evaluations (built in)"),
+            _ => search.asks_network().then_some(self.network.name.as_str()),
+        };
+        let network =
+            network.map_or_else(|| "no network".to_owned(), |name| format!("network {name}"));
+        if search.is_conventional() {
+            return format!("{} positions, {network}", snapshot.nodes);
+        }
+        format!(
+            "tree {} nodes, {} collisions, {} refused, {network}",
+            snapshot.nodes, snapshot.collisions, snapshot.refused
+        )
     }
 
     /// The fallback move, reported as such.

@@ -84,9 +84,18 @@ impl Job {
             None => Answer { best: outcome.best, ponder: outcome.ponder },
         };
         let certain = lines.first().is_none_or(|line| [Wdl::WIN, Wdl::LOSS].contains(&line.value));
-        let answer = match answer.best.filter(|_| checks && drawn.is_none() && !certain) {
+        // Where endgame tables choose, the check has nothing to say.
+        let chooses = |best: &Action| reporter.played(lines, *best) == *best;
+        let checks = checks && drawn.is_none() && !certain;
+        let answer = match answer.best.filter(|best| checks && chooses(best)) {
             Some(chosen) => self
-                .check_for_blunder(game, session, allowed, (chosen, outcome.snapshot.playouts))
+                .check_for_blunder(
+                    game,
+                    session,
+                    allowed,
+                    (chosen, outcome.snapshot.playouts),
+                    &chooses,
+                )
                 .unwrap_or(answer),
             None => answer,
         };
@@ -113,13 +122,14 @@ impl Job {
             && allowed.len() > 1
     }
 
-    /// The answer in place of `chosen` if that is a blunder. Says so in one line.
+    /// The answer in place of `chosen` if that is a blunder and a better move may be chosen. Says so in one line.
     fn check_for_blunder(
         &self,
         game: &Game,
         session: &mut SearchSession,
         allowed: &[Action],
         (chosen, playouts): (Action, u64),
+        may_choose: &dyn Fn(&Action) -> bool,
     ) -> Option<Answer> {
         if self.signal.is_stopped() {
             return None;
@@ -137,6 +147,7 @@ impl Job {
         let is_over = &|positions| self.signal.is_over() || is_over(positions);
         let check = BlunderCheck { game, allowed, is_over };
         let refuted = check.refute(chosen, session.alpha_beta()?);
+        let refuted = refuted.filter(|refuted| refuted.better.first().is_some_and(may_choose));
         let count = session.count_check(refuted.is_some());
         let Refutation { better, reply, loss, .. } = refuted?;
         let mut after = game.clone();

@@ -19,6 +19,7 @@ use engine::files::{
 };
 use engine::interrupt::raised_by_ctrl_c;
 use engine::markup::counted;
+use engine::progress::answer_ctrl_c;
 use engine::shard::Shard;
 use engine::stderr_log::write_stderr;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -142,16 +143,17 @@ impl League {
             .collect::<Result<_, _>>()?;
         let timeouts = Timeouts { think: Duration::from_secs(self.stall), ..Timeouts::default() };
         try_out(plan, &programs, timeouts)?;
+        let stop = raised_by_ctrl_c()?;
         make_folder(&files.folder).map_err(FileError::of(&files.folder))?;
         let (journal, past) = Journal::open(&files.journal(), plan, &identities)?;
         let bar = bar(plan.games, past.games.len());
+        answer_ctrl_c(&stop, &bar);
         let mut watch = Progress {
             plan,
             journal,
             bar,
             files,
-            stop: raised_by_ctrl_c()?,
-            announced_end: false,
+            stop,
             tables: Instant::now(),
             report: Instant::now(),
             error: None,
@@ -299,8 +301,6 @@ struct Progress<'a> {
     bar: ProgressBar,
     files: Files,
     stop: Arc<AtomicBool>,
-    /// The ending has been announced.
-    announced_end: bool,
     tables: Instant,
     report: Instant,
     error: Option<Failure>,
@@ -335,10 +335,6 @@ impl Progress<'_> {
         if self.report.elapsed() >= REPORT_INTERVAL {
             self.files.write(self.plan, book)?;
             self.report = Instant::now();
-        }
-        if self.stop.load(Ordering::Relaxed) && !self.announced_end {
-            self.announced_end = true;
-            self.bar.println("ending the games in progress; Ctrl-C again leaves at once");
         }
         Ok(())
     }

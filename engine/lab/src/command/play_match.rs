@@ -17,7 +17,7 @@ use engine::errors::{FileError, printable};
 use engine::files::open_to_append;
 use engine::interrupt::raised_by_ctrl_c;
 use engine::markup::counted;
-use engine::progress::progress;
+use engine::progress::{answer_ctrl_c, progress};
 use engine::stderr_log::write_stderr;
 use indicatif::ProgressBar;
 use shakmaty::ByColor;
@@ -196,6 +196,7 @@ fn run(args: &PlayMatch) -> Result<(), Failure> {
     let date = pgn::today();
     let bar = progress(plan.games);
     bar.enable_steady_tick(Duration::from_secs(1));
+    answer_ctrl_c(&plan.stop, &bar);
     let mut trouble = None;
     let mut clocks = Clocks::default();
     let end = plan.run(start, |report| {

@@ -3,9 +3,11 @@
 use super::record::RecordError;
 use crate::plots::PlotError;
 use engine::errors::FileError;
-use engine::files::{OpenError, OutputError};
+use engine::files::{OpenError, OutputError, whole_lines};
 use games::net::UnfitNetwork;
+use nn::files::{MAX_TEXT, read_regular};
 use nn::parameter_file::CheckpointError;
+use serde::de::DeserializeOwned;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -22,6 +24,8 @@ pub enum LearnError {
     Parameters(PathBuf, CheckpointError),
     /// A file of games is damaged.
     Games(PathBuf, RecordError),
+    /// Another file of a run is damaged.
+    Damaged(PathBuf, String),
     /// The network plays another game.
     Unfit(PathBuf, UnfitNetwork),
     /// A search found no move: the network's answers are not finite.
@@ -46,6 +50,31 @@ impl LearnError {
     }
 }
 
+/// The text of a file of a run. A FIFO in its place is not waited for.
+///
+/// # Errors
+/// The file cannot be read, is no regular one, or no text.
+pub(super) fn read_own_text(path: &Path) -> Result<String, LearnError> {
+    let bytes = read_regular(path, MAX_TEXT).map_err(FileError::of(path))?;
+    String::from_utf8(bytes).map_err(|why| LearnError::Damaged(path.to_owned(), why.to_string()))
+}
+
+/// The value of each whole line of a journal.
+///
+/// # Errors
+/// Names the first line that is none.
+pub(super) fn read_lines<T: DeserializeOwned>(
+    path: &Path,
+    bytes: &[u8],
+) -> Result<Vec<T>, LearnError> {
+    let value = |(at, line): (usize, &[u8])| {
+        serde_json::from_slice(line).map_err(|why| {
+            LearnError::Damaged(path.to_owned(), format!("line {} cannot be read ({why})", at + 1))
+        })
+    };
+    whole_lines(bytes).enumerate().map(value).collect()
+}
+
 impl fmt::Display for LearnError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -59,6 +88,9 @@ impl fmt::Display for LearnError {
                     "{}: {why}; delete the file to continue without its games",
                     path.display()
                 )
+            }
+            LearnError::Damaged(path, what) => {
+                write!(f, "{}: {what}; repair the file, or delete it", path.display())
             }
             LearnError::NoMove(path) => write!(
                 f,

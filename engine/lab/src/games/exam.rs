@@ -1,9 +1,9 @@
 //! Positions whose exact result the solver knows, and the share of them in which a player keeps the value.
 
-use super::error::LearnError;
+use super::error::{LearnError, read_own_text};
 use super::exact::{BookSolver, Exact, published_hex};
 use engine::errors::FileError;
-use engine::files::{read_whole_text, write_whole};
+use engine::files::write_whole;
 use games::connect4::{ConnectFour, Discs};
 use games::game::Game;
 use games::hex::{Hex, Stones};
@@ -204,7 +204,12 @@ pub fn questions<G: Solved>(
     mut keep_going: impl FnMut(usize) -> bool,
 ) -> Result<Option<Vec<Question>>, LearnError> {
     if path.exists() {
-        return Ok(Some(read_questions(game, path)?));
+        let known = read_questions(game, path)?;
+        if known.len() < count {
+            let what = format!("{} positions, expected {count}", known.len());
+            return Err(LearnError::Damaged(path.to_owned(), what));
+        }
+        return Ok(Some(known));
     }
     let Some(mut solver) = game.solver() else { return Ok(None) };
     let mut random = Rng::new(2026 + kind as u64);
@@ -273,12 +278,10 @@ fn one_game<G: Solved>(
 /// # Errors
 /// The file cannot be read, or a line is no position of this game.
 pub fn read_questions<G: Game>(game: &G, path: &Path) -> Result<Vec<Question>, LearnError> {
-    let text = read_whole_text(path)?;
+    let text = read_own_text(path)?;
     let question = |(at, line): (usize, &str)| {
-        let fault = |what: String| LearnError::Settings {
-            path: path.to_owned(),
-            what: format!("line {}: {what}", at + 1),
-        };
+        let fault =
+            |what: String| LearnError::Damaged(path.to_owned(), format!("line {}: {what}", at + 1));
         let question: Question = serde_json::from_str(line)
             .map_err(|why| fault(format!("no solved position ({why})")))?;
         let mut state = game.start();
@@ -294,5 +297,9 @@ pub fn read_questions<G: Game>(game: &G, path: &Path) -> Result<Vec<Question>, L
         }
         Ok(question)
     };
-    text.lines().enumerate().map(question).collect()
+    let found: Vec<Question> = text.lines().enumerate().map(question).collect::<Result<_, _>>()?;
+    if found.is_empty() {
+        return Err(LearnError::Damaged(path.to_owned(), "no solved positions".to_owned()));
+    }
+    Ok(found)
 }

@@ -2,7 +2,7 @@
 //! sizes, by the rules and in imagined positions, against plain Monte-Carlo tree search. Finished pairs of games are lines of a
 //! journal: a kill costs the games in progress.
 
-use super::error::LearnError;
+use super::error::{LearnError, read_lines};
 use super::exam::{Solved, without_search};
 use super::learned::{LearnedWorld, imagining};
 use super::measure::{Chooser, score, searcher};
@@ -121,8 +121,7 @@ pub fn league<G: Solved>(
     let mut journal = JournalFile::open(&folder.join(GAMES))?;
     let bytes = journal.read()?;
     journal.truncate(whole_lines(&bytes).map(<[u8]>::len).sum(), bytes.len())?;
-    let known: Vec<Pair> =
-        whole_lines(&bytes).filter_map(|line| serde_json::from_slice(line).ok()).collect();
+    let known: Vec<Pair> = read_lines(&folder.join(GAMES), &bytes)?;
     let opponents = |first: usize| (first + 1..AGENTS.len()).map(move |second| (first, second));
     let meetings: Vec<(usize, usize)> = (0..AGENTS.len()).flat_map(opponents).collect();
     let rounds = games.div_ceil(2 * meetings.len());

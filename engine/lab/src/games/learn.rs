@@ -2,11 +2,11 @@
 //! is a line of a journal, so that a kill costs at most the games in progress and the training of one generation.
 
 use super::cached::Cached;
-use super::error::LearnError;
+use super::error::{LearnError, read_lines, read_own_text};
 use super::exam::{Kind, Question, Solved, mark, questions, read_questions, without_search};
 use super::measure::{contest, mark_search};
 use super::progress::{self, Row};
-use super::record::{Record, read_games, samples};
+use super::record::{Record, RecordError, read_games, samples};
 use super::sample::Sample;
 use super::selfplay::{Cast, Play, Player};
 use super::settings::{CONFIG, Settings, check_settings};
@@ -15,7 +15,7 @@ use super::team::labels::labelled;
 use super::team::table::{PLAYERS, STANDINGS, Table};
 use super::trainer::{Trainer, Training};
 use engine::errors::FileError;
-use engine::files::{JournalFile, check_folder, read_whole_text, write_whole};
+use engine::files::{JournalFile, check_folder, write_whole};
 use engine::progress::progress;
 use games::game::Game;
 use games::net::{BoardNet, NetworkFile, UnfitNetwork};
@@ -102,7 +102,8 @@ impl<'a, G: Solved> Run<'a, G> {
         let mut journal = JournalFile::open(&folder.join("progress.jsonl"))?;
         let bytes = journal.read()?;
         journal.truncate(engine::files::whole_lines(&bytes).map(<[u8]>::len).sum(), bytes.len())?;
-        let mut rows = progress::read(&bytes);
+        let rows = read_lines(&folder.join("progress.jsonl"), &bytes)?;
+        let mut rows = progress::latest(rows);
         let mut trainer = Trainer::new(first_network(game, settings)?);
         let state = folder.join("state.safetensors");
         if state.exists() {
@@ -190,7 +191,14 @@ impl<'a, G: Solved> Run<'a, G> {
 
     fn read_games(&self, path: &Path) -> Result<Vec<Record>, LearnError> {
         let bytes = read_unpacked(path, MAX_TEXT).map_err(FileError::of(path))?;
-        read_games(self.game, &bytes).map_err(|why| LearnError::Games(path.to_owned(), why))
+        let records = read_games(self.game, &bytes);
+        let (expected, fault) =
+            (self.settings.play.games, |why| LearnError::Games(path.to_owned(), why));
+        let records = records.map_err(fault)?;
+        if records.len() < expected {
+            return Err(fault(RecordError::Count { found: records.len(), expected }));
+        }
+        Ok(records)
     }
 
     /// Adds a generation to the window and drops those that it no longer needs.
@@ -361,7 +369,11 @@ impl<'a, G: Solved> Run<'a, G> {
         let base = self.folder.join("reference.json");
         let (reference, elo) = if path.exists() && base.exists() {
             let reference = NetworkFile::load(&path).map_err(LearnError::parameters(&path))?;
-            (reference, read_whole_text(&base)?.trim().parse().unwrap_or(0.0))
+            let text = read_own_text(&base)?;
+            let elo: f64 = text.trim().parse().map_err(|why| {
+                LearnError::Damaged(base.clone(), format!("no number of Elo ({why})"))
+            })?;
+            (reference, elo)
         } else {
             (before.clone(), 0.0)
         };

@@ -4,7 +4,7 @@ use super::error::LearnError;
 use super::losses::LOSSES;
 use crate::plots::{Curve, Picture};
 use engine::errors::FileError;
-use engine::files::{JournalFile, whole_lines, write_whole};
+use engine::files::{JournalFile, write_whole};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -32,10 +32,10 @@ pub struct Row {
     pub distance: Option<f64>,
 }
 
-/// The rows of a journal. A generation that was repeated has its last one.
-pub fn read(bytes: &[u8]) -> Vec<Row> {
+/// The rows of a journal that count: a generation that was repeated has its last one.
+pub fn latest(all: Vec<Row>) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
-    for row in whole_lines(bytes).filter_map(|line| serde_json::from_slice::<Row>(line).ok()) {
+    for row in all {
         rows.retain(|earlier| earlier.generation < row.generation);
         rows.push(row);
     }

@@ -79,14 +79,31 @@ pub struct Turn {
 
 /// What is wrong with a file of games.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RecordError {
-    line: usize,
-    what: String,
+pub enum RecordError {
+    /// A line is none of a finished game.
+    Line {
+        /// From 1.
+        line: usize,
+        /// Its fault.
+        what: String,
+    },
+    /// Games are missing.
+    Count {
+        /// Games that are there.
+        found: usize,
+        /// Games of a generation.
+        expected: usize,
+    },
 }
 
 impl fmt::Display for RecordError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: {}", self.line, self.what)
+        match self {
+            RecordError::Line { line, what } => write!(f, "line {line}: {what}"),
+            RecordError::Count { found, expected } => {
+                write!(f, "{found} games, expected {expected}")
+            }
+        }
     }
 }
 
@@ -99,7 +116,7 @@ impl std::error::Error for RecordError {}
 pub fn read_games<G: Game>(game: &G, bytes: &[u8]) -> Result<Vec<Record>, RecordError> {
     let mut records = Vec::new();
     for (at, line) in whole_lines(bytes).enumerate() {
-        let fault = |what: String| RecordError { line: at + 1, what };
+        let fault = |what: String| RecordError::Line { line: at + 1, what };
         let record: Record =
             serde_json::from_slice(line).map_err(|why| fault(format!("not a game ({why})")))?;
         samples(game, &record).map_err(fault)?;

@@ -1,11 +1,11 @@
 //! The settings of a run, and their file in its folder, by which the folder is recognised.
 
-use super::error::LearnError;
+use super::error::{LearnError, read_own_text};
 use super::selfplay::{Play, noise_alpha};
 use super::team::table::TeamSettings;
 use super::trainer::Training;
 use engine::errors::FileError;
-use engine::files::{read_whole_text, write_whole};
+use engine::files::write_whole;
 use games::game::Game;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -107,7 +107,7 @@ pub fn check_settings(settings: &Settings, path: &Path) -> Result<(), LearnError
         return Ok(save()?);
     }
     let other = |what: String| LearnError::Settings { path: path.to_owned(), what };
-    let mut found: Settings = serde_json::from_str(&read_whole_text(path)?)
+    let mut found: Settings = serde_json::from_str(&read_own_text(path)?)
         .map_err(|why| other(format!("no settings of a run ({why})")))?;
     found.training.rate = settings.training.rate;
     if found == *settings {

@@ -308,6 +308,12 @@ fn damaged_files_end_a_run_with_one_line() {
     assert!(why.contains("line 1: illegal move 9") && why.contains("delete the file"), "{why}");
     fs::write(&games, "{}\n").unwrap();
     assert!(fault().contains("line 1: not a game"), "{}", fault());
+    // Empty, or cut after a whole line.
+    fs::write(&games, "").unwrap();
+    assert!(fault().contains("games-00001.jsonl.zst: 0 games, expected 6"), "{}", fault());
+    let cut = text.split_inclusive('\n').take(4).collect::<String>();
+    fs::write(&games, cut).unwrap();
+    assert!(fault().contains("4 games, expected 6"), "{}", fault());
     fs::remove_file(&games).unwrap();
     let state = folder.join("state.safetensors");
     let bytes = fs::read(&state).unwrap();
@@ -317,7 +323,33 @@ fn damaged_files_end_a_run_with_one_line() {
     let positions = folder.join("positions.jsonl");
     fs::write(&positions, "{\"moves\":[0,0],\"values\":[]}\n").unwrap();
     assert!(fault().contains("positions.jsonl: line 1: illegal move 0"), "{}", fault());
+    fs::write(&positions, "").unwrap();
+    assert!(fault().contains("positions.jsonl: no solved positions"), "{}", fault());
+    fs::write(&positions, b"\xff\n").unwrap();
+    assert!(fault().contains("positions.jsonl: invalid utf-8"), "{}", fault());
     fs::remove_file(&positions).unwrap();
+    let rows = folder.join("progress.jsonl");
+    let sound = fs::read(&rows).unwrap();
+    fs::write(&rows, [b"{\"generation\":1}\n", &sound[..]].concat()).unwrap();
+    assert!(fault().contains("progress.jsonl: line 1 cannot be read"), "{}", fault());
+    fs::write(&rows, sound).unwrap();
+    let elo = folder.join("reference.json");
+    fs::write(&elo, "much").unwrap();
+    assert!(fault().contains("reference.json: no number of Elo"), "{}", fault());
+    fs::write(&elo, "0").unwrap();
+    // A FIFO would wait for its writer for ever.
+    #[cfg(unix)]
+    for path in [&positions, &games, &rows, &elo, &state, &folder.join("config.json")] {
+        let kept = folder.join("kept");
+        let known = fs::rename(path, &kept).is_ok();
+        assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
+        let (why, name) = (fault(), path.file_name().unwrap().to_str().unwrap());
+        assert!(why.contains(name), "{why}");
+        fs::remove_file(path).unwrap();
+        if known {
+            fs::rename(&kept, path).unwrap();
+        }
+    }
     // Without the games of its first generation the run continues.
     let rows = learn(&game, &tiny(), &folder, 1, more, &AtomicBool::new(false)).unwrap();
     assert_eq!(rows.len(), 2);
