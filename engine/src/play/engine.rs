@@ -193,6 +193,11 @@ impl Engine {
         if self.settings.chess960 != before.chess960 && self.game.as_ref().is_ok_and(Game::is_new) {
             self.game = self.read_position(&StartPosition::Startpos, &[]);
         }
+        if (&self.settings.weights_file, self.settings.backend)
+            != (&before.weights_file, before.backend)
+        {
+            self.preload();
+        }
         let settings = &self.settings;
         match effect {
             Effect::None => {}
@@ -323,6 +328,7 @@ impl Engine {
             ponder: self.settings.ponder,
             time_use: self.session.time_use(),
             reserve: self.session.lag().reserve(),
+            overrun: self.session.lag().overrun(),
         };
         let fallback = Game::default();
         let (limits, notes) = Limits::new(go, self.game().unwrap_or(&fallback), time);
@@ -330,13 +336,12 @@ impl Engine {
             self.output.note(note);
         }
         // A refused position is answered at once: nothing is loaded for it.
-        let ready = match self.game {
-            Ok(_) => self.ready(),
-            Err(_) => Ready { network: network::uniform(), timing: EvalTiming::default() },
-        };
-        let others = match self.game {
-            Ok(_) => self.networks.others(&self.settings, self.debug),
-            Err(_) => Vec::new(),
+        let (ready, others) = match self.game {
+            Ok(_) => self.ready(limits.budget.is_some()),
+            Err(_) => {
+                let timing = EvalTiming::default();
+                (Ready { network: network::uniform(), timing }, Vec::new())
+            }
         };
         let signal = Arc::new(Signal::new(self.clock.clone(), heard, &limits));
         let is_limited = limits.is_limited();
@@ -466,12 +471,19 @@ impl Engine {
 
     /// Has networks and tree memory ready: the slow part of a start. Does nothing during a search.
     pub fn prepare(&mut self) {
+        if !self.is_searching() {
+            self.begin();
+            self.ready(false);
+        }
+    }
+
+    /// The same without waiting for the networks: a `go` may follow, whose clock runs.
+    pub fn begin(&mut self) {
         if self.is_searching() {
             return;
         }
         self.wait();
-        self.ready();
-        self.networks.others(&self.settings, self.debug);
+        self.preload();
         if let Some(note) = self.session.reserve(&self.settings) {
             self.output.note(note);
         }
@@ -479,11 +491,19 @@ impl Engine {
 
     /// The network that the options name, or the best there is instead; blocks while it is loaded.
     pub fn network(&mut self) -> Network {
-        self.ready().network
+        self.networks.network(&self.settings, self.debug).network
     }
 
-    fn ready(&mut self) -> Ready {
-        self.networks.network(&self.settings, self.debug)
+    /// The networks of a search, on a clock those that are loaded.
+    fn ready(&mut self, is_on_clock: bool) -> (Ready, Vec<Ready>) {
+        let (settings, debug) = (&self.settings, self.debug);
+        let ready = match is_on_clock {
+            true => self.networks.network_on_clock(settings, debug),
+            false => self.networks.network(settings, debug),
+        };
+        let own = ready.network.players;
+        let others = self.networks.others(settings, own, is_on_clock, debug);
+        (ready, others)
     }
 }
 

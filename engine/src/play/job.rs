@@ -47,6 +47,9 @@ pub struct Job {
     pub seed: u64,
 }
 
+/// An evaluation that any clock has time for: no clock is read more exactly, on the way through a GUI. Guess.
+const SHORT_EVALUATION: Duration = Duration::from_millis(10);
+
 /// What a search or a head found.
 pub struct Found {
     pub snapshot: Snapshot<Action>,
@@ -80,13 +83,14 @@ impl Job {
         }
     }
 
-    /// The root's evaluation cannot be interrupted and may take longer than the clock runs: any move is better than
-    /// the flag. It may take longer than the move's own limit, for a move without an evaluation is a blunder.
-    pub fn is_too_late(&self, evaluation: Duration) -> bool {
-        let Some(budget) = self.limits.budget.filter(|budget| budget.flexible) else {
+    /// The root's evaluation cannot be interrupted. If a slow network takes longer for it than the clock runs, any move is
+    /// better than the flag. Otherwise one is always made, for a move without an evaluation is a blunder.
+    pub fn is_too_late(&self) -> bool {
+        let slow = self.timing.single > SHORT_EVALUATION;
+        let Some(budget) = self.limits.budget.filter(|budget| slow && budget.flexible) else {
             return false;
         };
-        self.signal.used().is_some_and(|used| used + 2 * evaluation > budget.flag)
+        self.signal.used().is_some_and(|used| used + self.timing.single > budget.flag)
     }
 }
 

@@ -42,7 +42,11 @@ pub fn run(mut job: Job) -> SearchSession {
     job.signal.wait();
     job.signal.answer();
     job.output.line(job.best_move(answer));
-    if let (Ok(game), Some(clock), Some(used)) = (&job.game, job.limits.clock, job.signal.used()) {
+    let used = job.signal.used();
+    if let (Some(budget), Some(used)) = (job.limits.budget, used) {
+        session.lag().on_answer(budget, used);
+    }
+    if let (Ok(game), Some(clock), Some(used)) = (&job.game, job.limits.clock, used) {
         session.lag().on_best_move(game, clock, used);
     }
     session
@@ -182,7 +186,7 @@ impl Job {
         reporter: &Reporter,
         allowed: &[Action],
     ) -> Option<Found> {
-        if self.is_too_late(self.timing.single) {
+        if self.is_too_late() {
             return None;
         }
         let thinker = Thinker {
