@@ -224,9 +224,7 @@ mod tests {
         let late = |overrun| TimeSettings { overrun, ..usual() };
         let fixed = |overrun| Budget::fixed(500, late(overrun)).hard.as_millis();
         assert_eq!([0, 30, 9_000].map(fixed), [475, 445, 350]);
-        let low = |overrun| {
-            Budget::from_clock(clock(52, 50, None), late(overrun)).hard.as_millis()
-        };
+        let low = |overrun| Budget::from_clock(clock(52, 50, None), late(overrun)).hard.as_millis();
         assert_eq!([0, 20, 45, 400].map(low), [12, 12, 5, 1]);
         // A clock below its reserve recovers though each answer is late.
         let settings = TimeSettings { reserve: 200, ..late(30) };

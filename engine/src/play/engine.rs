@@ -250,7 +250,8 @@ impl Engine {
     }
 
     /// The tables of the next search. The bundled ones serve the tree search by the rules at full strength; to the
-    /// players that are to be the network alone, or weaker, somebody must give tables.
+    /// players that are to be the network alone, or weaker, somebody must give tables. A level knows basic mates
+    /// ([`Strength::technique`]).
     fn tables(&self) -> Option<Tables> {
         let settings = &self.settings;
         let plain = settings.search == Search::Mcts && !settings.imagines();
@@ -357,6 +358,7 @@ impl Engine {
                 _ => None,
             },
             tables: self.tables(),
+            technique: self.tables.up_to(self.settings.syzygy_probe_limit),
             session: std::mem::take(&mut self.session),
             signal: signal.clone(),
             output: self.output.clone(),

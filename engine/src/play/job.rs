@@ -33,6 +33,8 @@ pub struct Job {
     pub others: Vec<Ready>,
     /// Endgame tables, if there are any.
     pub tables: Option<Tables>,
+    /// The tables that a level knows of basic mates.
+    pub technique: Option<Tables>,
     /// What earlier searches left.
     pub session: SearchSession,
     /// Stop, ponderhit, the clock.

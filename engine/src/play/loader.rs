@@ -371,9 +371,7 @@ fn open_best(networks: &dyn Networks, clock: &dyn Clock, source: Source) -> Open
             continue;
         }
         let opened = catch_unwind(AssertUnwindSafe(|| open(networks, clock, *file, *backend)))
-            .unwrap_or_else(|_| {
-                Err(NetworkError::Failed("the network failed inside".to_owned()))
-            });
+            .unwrap_or_else(|_| Err(NetworkError::Failed("the network failed inside".to_owned())));
         match opened {
             Ok((network, timing)) => {
                 let file = file.map(Path::to_owned);
