@@ -264,6 +264,7 @@ mod tests {
         let tree_mb = session.tree.bytes() >> 20;
         assert!((54..=56).contains(&tree_mb) && session.table_mb == 8, "{tree_mb} MB of tree");
         let settings = Settings { search: Search::AlphaBeta, ..settings };
+        let mut session = SearchSession::default();
         session.reserve_of(HashSplit::of(&settings), Some(256 + 64)).unwrap();
         assert_eq!(session.table_mb, 64, "all of it");
     }
