@@ -88,11 +88,12 @@ impl Job {
     /// The root's evaluation cannot be interrupted. If a slow network takes longer for it than the clock runs, any move is
     /// better than the flag. Otherwise one is always made, for a move without an evaluation is a blunder.
     pub fn is_too_late(&self) -> bool {
-        let slow = self.timing.single > SHORT_EVALUATION;
-        let Some(budget) = self.limits.budget.filter(|budget| slow && budget.flexible) else {
+        let single = self.timing.single;
+        let Some(budget) = self.limits.budget.filter(|budget| budget.flexible) else {
             return false;
         };
-        self.signal.used().is_some_and(|used| used + self.timing.single > budget.flag)
+        let is_late = |used| single > SHORT_EVALUATION && used + single > budget.flag;
+        self.signal.used().is_some_and(is_late)
     }
 }
 
