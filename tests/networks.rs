@@ -260,3 +260,91 @@ fn a_device_that_takes_two_batches_at_once_gets_them() {
     session.finish();
     assert!(met.load(Relaxed));
 }
+
+/// Opens `slow.net` only when the gate is open, any other network at once.
+#[derive(Clone, Default)]
+struct Gated {
+    noting: Noting,
+    gate: Arc<(Mutex<bool>, Condvar)>,
+    begun: Arc<(Mutex<bool>, Condvar)>,
+}
+
+impl Gated {
+    fn raise(flag: &(Mutex<bool>, Condvar)) {
+        *flag.0.lock().unwrap() = true;
+        flag.1.notify_all();
+    }
+
+    fn wait(flag: &(Mutex<bool>, Condvar)) {
+        let guard = flag.0.lock().unwrap();
+        let (guard, _) = flag.1.wait_timeout_while(guard, PATIENCE, |raised| !*raised).unwrap();
+        assert!(*guard, "never raised");
+    }
+}
+
+impl Networks for Gated {
+    fn open(&self, file: Option<&Path>, backend: Backend) -> Result<Network, NetworkError> {
+        if file.is_some_and(|file| file == Path::new("slow.net")) {
+            Gated::raise(&self.begun);
+            Gated::wait(&self.gate);
+        }
+        self.noting.open(file, backend)
+    }
+}
+
+/// A network that is loaded on the clock would leave no time for the move.
+#[test]
+fn a_move_on_a_clock_does_not_wait_for_another_network() {
+    for is_loaded in [true, false] {
+        let gated = Gated::default();
+        let networks = Arc::new(gated.clone());
+        let mut session = Session::start(Setup { networks, ..Setup::default() });
+        session.send("setoption name NNCacheSize value 0");
+        session.send("uci");
+        session.expect("uciok");
+        if is_loaded {
+            session.send("isready");
+            session.drain_until_ready();
+        }
+        session.send("setoption name WeightsFile value slow.net");
+        Gated::wait(&gated.begun);
+        let asked = || std::mem::take(&mut *gated.noting.0.lock().unwrap());
+        for go in ["go wtime 4000 btime 4000", "go movetime 200", "go wtime 500 winc 100"] {
+            session.send("position startpos moves e2e4 e7e5");
+            session.send(go);
+            session.expect("info string slow.net is still being loaded; playing with*");
+            session.expect("bestmove *");
+            assert!(asked().iter().all(String::is_empty), "{go}");
+        }
+        Gated::raise(&gated.gate);
+        session.send("isready");
+        session.drain_until_ready();
+        asked();
+        session.send("go movetime 200");
+        session.expect("bestmove *");
+        let asked = asked();
+        assert!(!asked.is_empty() && asked.iter().all(|name| name == "slow.net"), "{asked:?}");
+        session.finish();
+    }
+}
+
+/// A search without a clock can wait, and does.
+#[test]
+fn a_search_without_a_clock_waits_for_its_network() {
+    let gated = Gated::default();
+    let networks = Arc::new(gated.clone());
+    let mut session = Session::start(Setup { networks, ..Setup::default() });
+    session.send("setoption name NNCacheSize value 0");
+    session.send("isready");
+    session.drain_until_ready();
+    gated.noting.0.lock().unwrap().clear();
+    session.send("setoption name WeightsFile value slow.net");
+    session.send("go nodes 20");
+    Gated::wait(&gated.begun);
+    assert!(gated.noting.0.lock().unwrap().is_empty(), "no search yet");
+    Gated::raise(&gated.gate);
+    session.expect("bestmove *");
+    let asked = gated.noting.0.lock().unwrap().clone();
+    assert!(asked.iter().all(|name| name == "slow.net"), "{asked:?}");
+    session.finish();
+}

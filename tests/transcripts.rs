@@ -365,6 +365,33 @@ impl Evaluator for Slow {
     }
 }
 
+/// The clock runs out before the search begins, at each reading of it.
+#[test]
+fn a_move_is_evaluated_whatever_the_clock_says() {
+    let clock = Arc::new(ManualClock::stepping(Duration::from_millis(7)));
+    let mut session = Session::start(Setup { clock, ..setup(Hashed::default()) });
+    let fen = "rnbqkbnr/ppp2ppp/3p4/4p3/3QP3/8/PPP2PPP/RNB1KBNR w KQkq - 0 4";
+    for limits in [
+        "wtime 1 btime 30000 winc 1000 binc 1000",
+        "wtime -500 btime 30000 winc 1000 binc 1000",
+        "wtime 0 btime 30000 winc 1000 binc 1000",
+        "wtime 10 btime 30000 winc 1000 binc 1000",
+        "wtime 1 btime 30000",
+        "wtime 52 btime 296 winc 50 binc 50",
+        "movetime 1",
+    ] {
+        session.send("ucinewgame");
+        session.send(&format!("position fen {fen}"));
+        session.send("isready");
+        session.drain_until_ready();
+        session.send(&format!("go {limits}"));
+        session.expect("bestmove *");
+        let info = session.final_info().unwrap_or_default();
+        assert!(!info.contains(" nodes 0 "), "{limits}: {info}");
+    }
+    session.finish();
+}
+
 #[test]
 fn a_move_is_evaluated_even_if_that_takes_longer_than_its_share_of_the_clock() {
     let clock = Arc::new(ManualClock::default());
@@ -378,9 +405,13 @@ fn a_move_is_evaluated_even_if_that_takes_longer_than_its_share_of_the_clock() {
     session.send("go wtime 1000 btime 1000");
     session.expect("info * nodes 1 *");
     session.expect("bestmove *");
-    // Where the flag would fall first, any move is better.
     session.send("position startpos moves d2d4");
     session.send("go wtime 300 btime 300");
+    session.expect("info * nodes 1 *");
+    session.expect("bestmove *");
+    // Where the flag would fall first, any move is better.
+    session.send("position startpos moves d2d4 d7d5");
+    session.send("go wtime 150 btime 150");
     session.expect("info * nodes 0 *");
     session.expect("bestmove *");
     session.finish();

@@ -218,3 +218,64 @@ fn won_endings_are_won_without_giving_pieces_away() {
 fn two_hundred_won_endings_take_at_most_twice_the_shortest_mate() {
     win_endings(200, 12, true);
 }
+
+/// Plies to mate in games of a level with `white` against a lone king that resists as long as it can; none of those
+/// drawn or given away.
+fn mates_at(elo: u32, white: &str, count: usize, setup: Setup) -> Vec<Option<usize>> {
+    let mut base = Tablebase::new();
+    base.add_directory(Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/syzygy")).unwrap();
+    let mut dice = Dice::new(u64::from(elo));
+    let mut session = Session::start(setup);
+    for option in ["UCI_LimitStrength value true", "Seed value 5", "Threads value 1"] {
+        session.send(&format!("setoption name {option}"));
+    }
+    session.send(&format!("setoption name UCI_Elo value {elo}"));
+    let mut mates = Vec::new();
+    for _ in 0..count {
+        let start = random_ending(&mut dice, &format!("K{white}"), "K", 'w');
+        let (mut game, fen, mut moves) = (start.clone(), start.fen(), String::new());
+        while game.ending().is_none() && game.position().board().occupied().count() == 3 {
+            let action = if game.position().turn() == Color::White {
+                session.send(&format!("position fen {fen} moves{moves}"));
+                session.send("go wtime 60000 btime 60000");
+                let answer = session.expect("bestmove *");
+                let text = answer.split(' ').nth(1).unwrap();
+                engine::Action::from_uci(text, game.position()).unwrap()
+            } else {
+                resist(&game, None, &base)
+            };
+            moves = format!("{moves} {}", game.uci(action));
+            game.play(action).unwrap();
+        }
+        mates.push(game.position().is_checkmate().then_some(game.actions().len()));
+    }
+    session.finish();
+    mates
+}
+
+#[test]
+fn a_club_player_mates_with_a_queen_or_a_rook() {
+    let play = |elo, white| mates_at(elo, white, 3, setup(Hashed::default()));
+    for white in ["Q", "R"] {
+        assert!(play(1320, white).iter().all(Option::is_some), "{white}");
+        let plies = play(1800, white);
+        assert!(plies.iter().all(|plies| plies.is_some_and(|plies| plies <= 60)), "{plies:?}");
+        assert!(play(1000, white).iter().any(Option::is_none), "errors stay");
+    }
+}
+
+#[test]
+#[ignore = "takes minutes: 20 games of six levels with each piece, by the bundled network"]
+fn levels_mate_within_the_rule_in_proportion() {
+    for elo in [1000, 1200, 1320, 1500, 1800, 2200] {
+        for white in ["Q", "R"] {
+            let plies = mates_at(elo, white, 20, Setup::default());
+            let mated: Vec<usize> = plies.iter().flatten().map(|plies| plies.div_ceil(2)).collect();
+            let (sum, most) = (mated.iter().sum::<usize>(), mated.iter().max());
+            let mean = sum as f64 / mated.len().max(1) as f64;
+            println!("{elo} K{white}: {} of 20, {mean:.1} moves, at most {most:?}", mated.len());
+            assert!(elo < 1320 || mated.len() >= 19);
+            assert!(elo < 1800 || most.is_some_and(|most| *most <= 30));
+        }
+    }
+}

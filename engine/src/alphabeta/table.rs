@@ -83,17 +83,18 @@ impl TtEntry {
 /// The transposition table. Lock-free: threads may share it, since an entry torn by two writers fails its key check
 /// (Hyatt & Mann 2002, "A lock-less transposition table implementation for parallel search chess engines").
 pub struct Table {
-    clusters: Vec<Cluster>,
+    /// Pages are allocated at first touch.
+    slots: Vec<Slot>,
+    /// The first slot that begins a cache line.
+    first: usize,
+    /// Clusters less one, a bit mask; None without any.
+    last: Option<usize>,
     /// Number of the current search, modulo [`GENERATIONS`].
     generation: AtomicU64,
 }
 
 /// Entries per cluster: one cache line.
 const CLUSTER: usize = 4;
-
-#[derive(Default)]
-#[repr(align(64))]
-struct Cluster([Slot; CLUSTER]);
 
 /// Memory of one entry.
 pub const ENTRY_BYTES: usize = size_of::<Slot>();
@@ -130,18 +131,31 @@ impl Slot {
 const NO_EVAL: i16 = i16::MIN;
 
 impl Table {
-    /// Capacity in positions: a power of two, or 0.
+    /// Capacity in positions: a power of two, or 0. Halved while the system refuses the memory, which is only reserved.
     #[must_use]
     pub fn new(positions: usize) -> Table {
-        let count = positions.div_ceil(CLUSTER);
-        let mut clusters = huge_pages::with_capacity(count);
-        clusters.resize_with(count, Default::default);
-        Table { clusters, generation: AtomicU64::new(0) }
+        let mut count = positions.div_ceil(CLUSTER);
+        let zeros = loop {
+            // Room to begin at a cache line.
+            match huge_pages::zeros((count + 1) * CLUSTER) {
+                Some(zeros) => break zeros,
+                None if count == 0 => break Vec::new(),
+                None => count /= 2,
+            }
+        };
+        let slot = |[key, word]: [u64; 2]| Slot { key: key.into(), word: word.into() };
+        // In place, without a touch: the layouts are the same.
+        let slots: Vec<Slot> = zeros.into_iter().map(slot).collect();
+        let first = slots.as_ptr().align_offset(CLUSTER * ENTRY_BYTES).min(CLUSTER);
+        Table { slots, first, last: count.checked_sub(1), generation: AtomicU64::new(0) }
     }
 
-    /// Clears all entries; keeps the memory.
+    /// Clears all entries: reserves the memory anew, for zeros would be written to all of it.
     pub fn clear(&mut self) {
-        self.clusters.fill_with(Cluster::default);
+        let Some(last) = self.last else { return };
+        // Free the old reservation first: both might not fit.
+        self.slots = Vec::new();
+        *self = Table::new((last + 1) * CLUSTER);
     }
 
     /// Starts a new generation: entries of earlier ones are replaced first.
@@ -211,8 +225,8 @@ impl Table {
     }
 
     fn cluster(&self, key: u64) -> Option<&[Slot; CLUSTER]> {
-        let last = self.clusters.len().checked_sub(1)?;
-        self.clusters.get(key as usize & last).map(|cluster| &cluster.0)
+        let start = self.first + CLUSTER * (key as usize & self.last?);
+        self.slots.get(start..)?.first_chunk()
     }
 }
 

@@ -60,6 +60,8 @@ pub struct TimeSettings {
     pub time_use: TimeUse,
     /// Milliseconds of the clock that are kept for stalls of the machine (`super::lag`).
     pub reserve: i64,
+    /// Milliseconds by which an answer may miss the hard limit on this machine (`super::lag`).
+    pub overrun: i64,
 }
 
 impl Default for TimeSettings {
@@ -70,6 +72,7 @@ impl Default for TimeSettings {
             ponder: false,
             time_use: TimeUse::default(),
             reserve: 0,
+            overrun: 0,
         }
     }
 }
@@ -93,13 +96,16 @@ const LONGEST_MS: i64 = 10 * 365 * 86_400_000;
 const SUDDEN_DEATH: i64 = 32;
 /// Of the moves to a time control, no more than these get their share now. Guess.
 const MOST_TO_GO: i64 = 32;
+/// Clock, in milliseconds, that no move can keep to. Adapters that subtract their own overhead send it.
+const OVERDRAWN: i64 = 1;
 
 impl Budget {
     /// For `movetime`.
     #[must_use]
-    pub fn fixed(movetime: i64, overhead: i64) -> Budget {
+    pub fn fixed(movetime: i64, settings: TimeSettings) -> Budget {
         let total = movetime.clamp(1, LONGEST_MS);
-        let time = millis(total - reserve(total, overhead));
+        let overrun = settings.overrun.clamp(0, total / 4);
+        let time = millis(total - reserve(total, settings.overhead) - overrun);
         Budget { soft: time, hard: time, flag: time, flexible: false }
     }
 
@@ -107,8 +113,13 @@ impl Budget {
     #[must_use]
     pub fn from_clock(clock: ClockState, settings: TimeSettings) -> Budget {
         let overhead = settings.overhead;
-        let remaining = clock.remaining.clamp(1, LONGEST_MS);
         let increment = clock.increment.clamp(0, LONGEST_MS);
+        let remaining = match clock.remaining {
+            // A GUI that lets an overdrawn clock run grants the increment. A move gets an eighth of it, so that the clock
+            // recovers.
+            ..=OVERDRAWN => (increment / 2).max(OVERDRAWN),
+            remaining => remaining.min(LONGEST_MS),
+        };
         let usable = remaining - reserve(remaining, overhead);
         // Without an increment the clock must be spent in the end, reserve and all.
         let most = if increment > 0 { usable } else { usable / 8 };
@@ -136,9 +147,10 @@ impl Budget {
             2 => spendable / 2,
             _ => spendable / 4,
         };
-        // Half the increment comes back whatever is kept.
-        let floor = (increment / 2).min(usable / 4);
-        let hard = soft.saturating_mul(3).min(ceiling).max(floor).max(1);
+        // Half the increment comes back whatever is kept, less what the answer takes beyond the limit.
+        let overrun = settings.overrun.max(0);
+        let floor = ((increment - overrun).max(increment / 4) / 2).min(usable / 4);
+        let hard = soft.saturating_mul(3).min(ceiling).max(floor).min(usable - overrun).max(1);
         Budget {
             soft: millis(soft.max(floor).min(hard)),
             hard: millis(hard),
@@ -180,7 +192,8 @@ mod tests {
                         let budget = Budget::from_clock(state, settings);
                         assert!(budget.soft <= budget.hard);
                         assert!(budget.soft >= Duration::from_millis(1));
-                        let flag = Duration::from_millis(remaining.max(2).unsigned_abs());
+                        let granted = if remaining <= 1 { increment / 2 } else { remaining };
+                        let flag = Duration::from_millis(granted.max(2).unsigned_abs());
                         assert!(budget.hard < flag, "{remaining} {increment} {moves:?} {budget:?}");
                     }
                 }
@@ -190,10 +203,37 @@ mod tests {
 
     #[test]
     fn overhead_takes_at_most_a_twentieth() {
-        assert_eq!(Budget::fixed(100, 50).hard, Duration::from_millis(95));
-        assert_eq!(Budget::fixed(10_000, 50).hard, Duration::from_millis(9_950));
-        assert_eq!(Budget::fixed(0, 50).hard, Duration::from_millis(1));
-        assert_eq!(Budget::fixed(-7, 50).hard, Duration::from_millis(1));
+        let hard = |movetime| Budget::fixed(movetime, usual()).hard.as_millis();
+        assert_eq!([100, 10_000, 0, -7].map(hard), [95, 9_950, 1, 1]);
+    }
+
+    #[test]
+    fn an_overdrawn_clock_is_lent_a_share_of_the_increment() {
+        let hard = |remaining, increment| {
+            Budget::from_clock(clock(remaining, increment, None), usual()).hard.as_millis()
+        };
+        for remaining in [1, 0, -500, i64::MIN] {
+            assert!((100..200).contains(&hard(remaining, 1_000)), "{remaining}");
+            assert_eq!(hard(remaining, 0), 1, "{remaining}");
+        }
+        assert!(hard(10, 1_000) < 10, "a clock that may be right is kept");
+    }
+
+    #[test]
+    fn late_answers_shorten_the_limits() {
+        let late = |overrun| TimeSettings { overrun, ..usual() };
+        let fixed = |overrun| Budget::fixed(500, late(overrun)).hard.as_millis();
+        assert_eq!([0, 30, 9_000].map(fixed), [475, 445, 350]);
+        let low = |overrun| Budget::from_clock(clock(52, 50, None), late(overrun)).hard.as_millis();
+        assert_eq!([0, 20, 45, 400].map(low), [12, 12, 5, 1]);
+        // A clock below its reserve recovers though each answer is late.
+        let settings = TimeSettings { reserve: 200, ..late(30) };
+        let mut left = 80;
+        for _ in 0..50 {
+            let budget = Budget::from_clock(clock(left, 50, None), settings);
+            left += 50 - 30 - i64::try_from(budget.hard.as_millis()).unwrap();
+        }
+        assert!(left >= 200, "{left}");
     }
 
     /// The default options at the start of a game.

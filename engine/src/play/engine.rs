@@ -193,6 +193,11 @@ impl Engine {
         if self.settings.chess960 != before.chess960 && self.game.as_ref().is_ok_and(Game::is_new) {
             self.game = self.read_position(&StartPosition::Startpos, &[]);
         }
+        if (&self.settings.weights_file, self.settings.backend)
+            != (&before.weights_file, before.backend)
+        {
+            self.preload();
+        }
         let settings = &self.settings;
         match effect {
             Effect::None => {}
@@ -245,7 +250,8 @@ impl Engine {
     }
 
     /// The tables of the next search. The bundled ones serve the tree search by the rules at full strength; to the
-    /// players that are to be the network alone, or weaker, somebody must give tables.
+    /// players that are to be the network alone, or weaker, somebody must give tables. A level knows basic mates
+    /// ([`Strength::technique`]).
     fn tables(&self) -> Option<Tables> {
         let settings = &self.settings;
         let plain = settings.search == Search::Mcts && !settings.imagines();
@@ -323,6 +329,7 @@ impl Engine {
             ponder: self.settings.ponder,
             time_use: self.session.time_use(),
             reserve: self.session.lag().reserve(),
+            overrun: self.session.lag().overrun(),
         };
         let fallback = Game::default();
         let (limits, notes) = Limits::new(go, self.game().unwrap_or(&fallback), time);
@@ -330,13 +337,12 @@ impl Engine {
             self.output.note(note);
         }
         // A refused position is answered at once: nothing is loaded for it.
-        let ready = match self.game {
-            Ok(_) => self.ready(),
-            Err(_) => Ready { network: network::uniform(), timing: EvalTiming::default() },
-        };
-        let others = match self.game {
-            Ok(_) => self.networks.others(&self.settings, self.debug),
-            Err(_) => Vec::new(),
+        let (ready, others) = match self.game {
+            Ok(_) => self.ready(limits.budget.is_some()),
+            Err(_) => {
+                let timing = EvalTiming::default();
+                (Ready { network: network::uniform(), timing }, Vec::new())
+            }
         };
         let signal = Arc::new(Signal::new(self.clock.clone(), heard, &limits));
         let is_limited = limits.is_limited();
@@ -352,6 +358,7 @@ impl Engine {
                 _ => None,
             },
             tables: self.tables(),
+            technique: self.tables.up_to(self.settings.syzygy_probe_limit),
             session: std::mem::take(&mut self.session),
             signal: signal.clone(),
             output: self.output.clone(),
@@ -466,12 +473,19 @@ impl Engine {
 
     /// Has networks and tree memory ready: the slow part of a start. Does nothing during a search.
     pub fn prepare(&mut self) {
+        if !self.is_searching() {
+            self.begin();
+            self.ready(false);
+        }
+    }
+
+    /// The same without waiting for the networks: a `go` may follow, whose clock runs.
+    pub fn begin(&mut self) {
         if self.is_searching() {
             return;
         }
         self.wait();
-        self.ready();
-        self.networks.others(&self.settings, self.debug);
+        self.preload();
         if let Some(note) = self.session.reserve(&self.settings) {
             self.output.note(note);
         }
@@ -479,13 +493,21 @@ impl Engine {
 
     /// The network that the options name, or the best there is instead; blocks while it is loaded.
     pub fn network(&mut self) -> Network {
-        self.ready().network
+        self.networks.network(&self.settings, self.debug).network
     }
 
-    fn ready(&mut self) -> Ready {
+    /// The networks of a search, on a clock those that are loaded.
+    fn ready(&mut self, is_on_clock: bool) -> (Ready, Vec<Ready>) {
         // A network that has no say in the moves is not named as the one that plays.
-        let names_it = self.debug && self.settings.search.asks_network();
-        self.networks.network(&self.settings, names_it)
+        let debug = self.debug && self.settings.search.asks_network();
+        let settings = &self.settings;
+        let ready = match is_on_clock {
+            true => self.networks.network_on_clock(settings, debug),
+            false => self.networks.network(settings, debug),
+        };
+        let own = ready.network.players;
+        let others = self.networks.others(settings, own, is_on_clock, debug);
+        (ready, others)
     }
 }
 

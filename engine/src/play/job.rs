@@ -33,6 +33,8 @@ pub struct Job {
     pub others: Vec<Ready>,
     /// Endgame tables, if there are any.
     pub tables: Option<Tables>,
+    /// The tables that a level knows of basic mates.
+    pub technique: Option<Tables>,
     /// What earlier searches left.
     pub session: SearchSession,
     /// Stop, ponderhit, the clock.
@@ -46,6 +48,9 @@ pub struct Job {
     /// For a move drawn at random.
     pub seed: u64,
 }
+
+/// An evaluation that any clock has time for: no clock is read more exactly, on the way through a GUI. Guess.
+const SHORT_EVALUATION: Duration = Duration::from_millis(10);
 
 /// What a search or a head found.
 pub struct Found {
@@ -80,13 +85,15 @@ impl Job {
         }
     }
 
-    /// The root's evaluation cannot be interrupted and may take longer than the clock runs: any move is better than
-    /// the flag. It may take longer than the move's own limit, for a move without an evaluation is a blunder.
-    pub fn is_too_late(&self, evaluation: Duration) -> bool {
+    /// The root's evaluation cannot be interrupted. If a slow network takes longer for it than the clock runs, any move is
+    /// better than the flag. Otherwise one is always made, for a move without an evaluation is a blunder.
+    pub fn is_too_late(&self) -> bool {
+        let single = self.timing.single;
         let Some(budget) = self.limits.budget.filter(|budget| budget.flexible) else {
             return false;
         };
-        self.signal.used().is_some_and(|used| used + 2 * evaluation > budget.flag)
+        let is_late = |used| single > SHORT_EVALUATION && used + single > budget.flag;
+        self.signal.used().is_some_and(is_late)
     }
 }
 

@@ -110,7 +110,7 @@ fn budget(go: &Go, clock: Option<ClockState>, settings: TimeSettings) -> Option<
     let counted = go.nodes.is_some() || go.depth.is_some() || go.mate.is_some();
     let owed = (runs_no_clock(go) && !counted).then_some(NO_CLOCK_MS);
     let movetime = go.movetime.or(owed);
-    let fixed = movetime.map(|movetime| Budget::fixed(movetime, settings.overhead));
+    let fixed = movetime.map(|movetime| Budget::fixed(movetime, settings));
     match (fixed, clock) {
         // Both: the clock is real, so it limits `movetime`.
         (Some(fixed), Some(clock)) if clock.hard < fixed.hard => {
@@ -169,6 +169,8 @@ mod tests {
         assert_eq!((found.clock, found.budget.unwrap().hard), (None, Duration::from_millis(950)));
         let own = limits(Go { btime: Some(5_000), ..go.clone() });
         assert_eq!(own.budget.unwrap().hard, Duration::from_millis(1), "the flag is falling");
+        let own = limits(Go { btime: Some(5_000), winc: Some(1_000), ..go.clone() });
+        assert!(own.budget.unwrap().hard > Duration::from_millis(100), "an increment is granted");
         let fixed = limits(Go { movetime: Some(100), ..go.clone() });
         assert_eq!(fixed.budget.unwrap().hard, Duration::from_millis(95));
         let deep = limits(Go { depth: Some(20), ..go });

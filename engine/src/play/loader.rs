@@ -1,8 +1,8 @@
-//! The networks in use: opened at the first need or on another thread before it, measured, given a cache, and replaced when the
-//! options ask for others or their device has failed.
+//! The networks in use: opened on threads of their own as soon as the options name them, measured, given a cache, and replaced
+//! when the options ask for others or their device has failed.
 //!
 //! Something always answers: a network that cannot be used is named to the user, and the next best one
-//! plays.
+//! plays. A move on a clock does not wait for a network while another one is ready.
 
 use super::host;
 use super::network::{self, Network, NetworkError, Networks};
@@ -13,10 +13,11 @@ use crate::time::Clock;
 use nn::EvalError;
 use nn::evaluator::cached::Cached;
 use nn::evaluator::fallback::Fallback;
-use std::path::Path;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::thread::{self, JoinHandle};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
 use std::time::Duration;
 
 /// Opens networks and keeps the last two, so that a change may be taken back, or as many as a team has players.
@@ -26,7 +27,12 @@ pub struct NetworkLoader {
     output: Output,
     /// The one used last at the end.
     loaded: Vec<Loaded>,
-    preload: Option<Preload>,
+    /// What threads are opening.
+    opening: Vec<Source>,
+    /// What they have opened and no search has used.
+    opened: Vec<Opened>,
+    /// From those threads.
+    results: (Sender<Opened>, Receiver<Opened>),
     /// Why the last one could not be opened as asked for: what keeps two from a device is said once.
     last_trouble: String,
     /// The size of a cache whose shortage was said last, in MB.
@@ -48,38 +54,61 @@ pub struct Ready {
 }
 
 /// What chooses a network.
-#[derive(PartialEq)]
-struct Request {
+#[derive(Clone, Debug, PartialEq)]
+struct Source {
     file: String,
     backend: Backend,
-    cache_mb: usize,
 }
 
 struct Loaded {
-    request: Request,
-    ready: Ready,
-    /// None if the option says none.
-    cache: Option<Arc<Cached>>,
-    /// Knows whether the CPU had to replace the GPU; none where the CPU computes anyway.
-    fallback: Option<Arc<Fallback>>,
-}
-
-/// A network that another thread opens before it is needed.
-struct Preload {
-    file: String,
-    backend: Backend,
-    thread: JoinHandle<Result<(Network, EvalTiming), NetworkError>>,
-}
-
-/// A network that answers, without a cache.
-struct Opened {
+    source: Source,
+    /// Without a cache.
     network: Network,
     timing: EvalTiming,
+    /// Knows whether the CPU had to replace the GPU; none where the CPU computes anyway.
     fallback: Option<Arc<Fallback>>,
+    /// The cache's size that was asked for.
+    cache_mb: usize,
+    /// None if the option says none.
+    cache: Option<Arc<Cached>>,
+}
+
+/// The best network that there was for a source, without a cache.
+struct Opened {
+    source: Source,
+    network: Network,
+    timing: EvalTiming,
+    /// Its file; None for the built-in one.
+    file: Option<PathBuf>,
+    /// Why it is not the one that was asked for.
+    troubles: Vec<NetworkError>,
+    /// It is a network at all.
+    is_network: bool,
+}
+
+impl Source {
+    fn of(settings: &Settings) -> Source {
+        Source { file: settings.weights_file.clone(), backend: settings.backend }
+    }
+}
+
+impl Loaded {
+    fn ready(&self) -> Ready {
+        let mut network = self.network.clone();
+        if let Some(cache) = &self.cache {
+            network.evaluator = cache.clone();
+        }
+        Ready { network, timing: self.timing }
+    }
+
+    /// Its device has failed: opened again, it gets the batches and the timing of a CPU.
+    fn has_failed(&self) -> bool {
+        self.fallback.as_ref().is_some_and(|fallback| fallback.has_failed())
+    }
 }
 
 impl NetworkLoader {
-    /// Nothing is opened yet. `output` hears of networks that cannot be used.
+    /// Nothing is opened yet. `output` gets notes about networks that cannot be used.
     #[must_use]
     pub fn new(
         networks: Arc<dyn Networks>,
@@ -91,81 +120,85 @@ impl NetworkLoader {
             clock,
             output,
             loaded: Vec::new(),
-            preload: None,
+            opening: Vec::new(),
+            opened: Vec::new(),
+            results: channel(),
             last_trouble: String::new(),
             short_cache_mb: 0,
         }
     }
 
-    /// Begins to open the first network on another thread, so that a `go` without `isready` waits for less of it. Reports
-    /// nothing: [`NetworkLoader::network`] does, and opens another one if the options have changed by then.
+    /// Begins to open the network that `settings` name on another thread. Reports nothing: the search that uses it does.
     pub fn preload(&mut self, settings: &Settings) {
-        if !self.loaded.is_empty() || self.preload.is_some() {
-            return;
+        let source = Source::of(settings);
+        if !self.loaded.iter().any(|loaded| loaded.source == source) {
+            self.begin(&source);
         }
-        let (file, backend) = (settings.weights_file.clone(), settings.backend);
-        let (networks, clock, name) = (self.networks.clone(), self.clock.clone(), file.clone());
-        let work = move || open(&*networks, &*clock, named(&name), backend);
-        // Without a thread, the network is opened when it is needed.
-        let thread = thread::Builder::new().name("preload".to_owned()).spawn(work).ok();
-        self.preload = thread.map(|thread| Preload { file, backend, thread });
     }
 
-    /// The networks of the team's players after the first, as [`Self::network`] has them.
-    pub fn others(&mut self, settings: &Settings, debug: bool) -> Vec<Ready> {
-        if settings.players() == 1 {
-            return Vec::new();
-        }
-        let own = self.network(settings, debug).network.players;
+    /// The networks of the team's players after the first, whose file has `own` players, as [`Self::network`] has them. On
+    /// a clock only those that are ready.
+    pub fn others(
+        &mut self,
+        settings: &Settings,
+        own: usize,
+        is_on_clock: bool,
+        debug: bool,
+    ) -> Vec<Ready> {
         let with = |file: String| Settings { weights_file: file, ..settings.clone() };
-        settings.other_players(own).map(with).map(|own| self.network(&own, debug)).collect()
+        let players: Vec<Settings> = match settings.players() {
+            1 => Vec::new(),
+            _ => settings.other_players(own).map(with).collect(),
+        };
+        players.iter().for_each(|player| self.preload(player));
+        let mut others = Vec::new();
+        for player in &players {
+            if !is_on_clock || self.is_ready(player) {
+                others.push(self.network(player, debug));
+            }
+        }
+        others
     }
 
     /// The network that `settings` name, on the device that they ask for, or the best there is instead; blocks while it
     /// is loaded. `debug` names it to the user.
     pub fn network(&mut self, settings: &Settings, debug: bool) -> Ready {
-        let request = Request {
-            file: settings.weights_file.clone(),
-            backend: settings.backend,
-            cache_mb: settings.nn_cache_mb,
-        };
-        let mut backend = request.backend;
-        if let Some(at) = self.loaded.iter().position(|loaded| loaded.request == request) {
+        let (source, wanted) = (Source::of(settings), self.wanted(settings));
+        if let Some(at) = self.loaded.iter().position(|loaded| loaded.source == source) {
             let loaded = self.loaded.remove(at);
-            if !loaded.fallback.as_ref().is_some_and(|fallback| fallback.has_failed()) {
-                let ready = loaded.ready.clone();
-                self.loaded.push(loaded);
-                return ready;
+            if !loaded.has_failed() {
+                return self.keep(loaded, settings);
             }
-            // Opened for itself, it gets the batches and the timing of a CPU.
-            backend = Backend::Cpu;
         }
-        let output = self.output.clone();
-        let mut open = || self.open(&request.file, backend, debug);
-        let gpu = cfg!(feature = "cuda") && backend != Backend::Cpu;
-        let opened = if gpu { with_progress(&output, open) } else { open() };
-        let Opened { mut network, timing, fallback } = opened;
-        self.preload = None;
-        if let Some(fallback) = &fallback {
-            network.evaluator = fallback.clone();
+        self.begin(&wanted);
+        loop {
+            if let Some(at) = self.opened.iter().position(|opened| opened.source == wanted) {
+                let opened = self.opened.remove(at);
+                return self.install(source, opened, settings, debug);
+            }
+            self.receive();
         }
-        let (cache_mb, shortage) = host::cache_mb(request.cache_mb, settings.hash_mb);
-        if let Some(shortage) = shortage
-            && self.short_cache_mb != request.cache_mb
-        {
-            self.short_cache_mb = request.cache_mb;
-            self.output.note(shortage);
+    }
+
+    /// The same for a move on a clock: until that network is loaded, the one used last, or the first that is loaded, plays.
+    pub fn network_on_clock(&mut self, settings: &Settings, debug: bool) -> Ready {
+        let wanted = self.wanted(settings);
+        if !self.is_ready(settings) {
+            self.begin(&wanted);
+            if let Some(last) = self.loaded.last() {
+                self.note_wait(&wanted, &last.network.name);
+                return last.ready();
+            }
+            while self.opened.is_empty() {
+                self.receive();
+            }
         }
-        let bytes = cache_mb << 20;
-        let cache = (bytes > 0).then(|| Arc::new(Cached::new(network.evaluator.clone(), bytes)));
-        if let Some(cache) = &cache {
-            network.evaluator = cache.clone();
+        if self.is_ready(settings) {
+            return self.network(settings, debug);
         }
-        let ready = Ready { network, timing };
-        let surplus = (self.loaded.len() + 1).saturating_sub(KEPT.max(settings.players()));
-        self.loaded.drain(..surplus);
-        self.loaded.push(Loaded { request, ready: ready.clone(), cache, fallback });
-        ready
+        let first = self.opened.remove(0);
+        self.note_wait(&wanted, &first.network.name);
+        self.install(first.source.clone(), first, settings, debug)
     }
 
     /// Forgets what the networks have answered.
@@ -176,37 +209,129 @@ impl NetworkLoader {
             .for_each(|cache| cache.clear());
     }
 
-    fn open(&mut self, file: &str, backend: Backend, debug: bool) -> Opened {
-        // From what was asked for to what always works.
-        let file = named(file);
-        let cpu = Backend::Cpu;
-        let choices = [(file, backend), (file, cpu), (None, backend), (None, cpu)];
-        let before = std::mem::take(&mut self.last_trouble);
-        // Another device is reported with its reason; another network by its name, too.
-        let mut name_it = debug;
-        for (index, (file, backend)) in choices.iter().enumerate() {
-            if choices[..index].contains(&(*file, *backend)) {
-                continue;
+    /// What is opened for `settings`: on the CPU if the device has failed.
+    fn wanted(&self, settings: &Settings) -> Source {
+        let source = Source::of(settings);
+        let loaded = self.loaded.iter().find(|loaded| loaded.source == source);
+        match loaded.is_some_and(Loaded::has_failed) {
+            true => Source { backend: Backend::Cpu, ..source },
+            false => source,
+        }
+    }
+
+    /// The network that `settings` name is used without waiting.
+    fn is_ready(&mut self, settings: &Settings) -> bool {
+        while let Ok(opened) = self.results.1.try_recv() {
+            self.take(opened);
+        }
+        let (source, wanted) = (Source::of(settings), self.wanted(settings));
+        let is_loaded = |loaded: &Loaded| loaded.source == source && !loaded.has_failed();
+        self.loaded.iter().any(is_loaded)
+            || self.opened.iter().any(|opened| opened.source == wanted)
+    }
+
+    fn note_wait(&self, wanted: &Source, name: &str) {
+        let file = match wanted.file.as_str() {
+            "" => "the built-in network",
+            file => file,
+        };
+        self.output.note(format_args!("{file} is still being loaded; playing with {name}"));
+    }
+
+    /// Begins to open the network of `source` on another thread, unless that is done or under way.
+    fn begin(&mut self, source: &Source) {
+        let is_opened = self.opened.iter().any(|opened| opened.source == *source);
+        if is_opened || self.opening.contains(source) {
+            return;
+        }
+        let (networks, clock) = (self.networks.clone(), self.clock.clone());
+        let (results, own) = (self.results.0.clone(), source.clone());
+        let work = move || {
+            // The engine may be gone.
+            let _ = results.send(open_best(&*networks, &*clock, own));
+        };
+        match thread::Builder::new().name("network".to_owned()).spawn(work) {
+            Ok(_) => self.opening.push(source.clone()),
+            Err(_) => {
+                self.opened.push(open_best(&*self.networks, &*self.clock, source.clone()));
             }
-            let is_wanted = |preload: &mut Preload| {
-                (named(&preload.file), preload.backend) == (*file, *backend)
-            };
-            let opened = match self.preload.take_if(is_wanted) {
-                Some(preload) => preload.thread.join().unwrap_or_else(|_| {
-                    Err(NetworkError::Failed("the network failed inside".to_owned()))
-                }),
-                None => open(&*self.networks, &*self.clock, *file, *backend),
-            };
-            let error = match opened {
-                Ok((network, timing)) => {
-                    if name_it {
-                        self.output.note(format_args!("playing with {}", network.name));
-                    }
-                    let fallback = network.on_gpu.then(|| self.fallback(*file, &network));
-                    return Opened { network, timing, fallback };
-                }
-                Err(error) => error,
-            };
+        }
+    }
+
+    /// Waits for a network under way; reports progress if it takes long on a GPU.
+    fn receive(&mut self) {
+        let on_gpu = self.opening.iter().any(|source| source.backend != Backend::Cpu);
+        let mut seconds = 0;
+        loop {
+            match self.results.1.recv_timeout(PROGRESS) {
+                Ok(opened) => return self.take(opened),
+                Err(RecvTimeoutError::Timeout) => seconds += PROGRESS.as_secs(),
+                // Cannot happen: this end keeps a sender.
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            if cfg!(feature = "cuda") && on_gpu {
+                self.output.note(format_args!(
+                    "opening the network, {seconds} s so far; a GPU compiles its kernels at the first start"
+                ));
+            }
+        }
+    }
+
+    fn take(&mut self, opened: Opened) {
+        self.opening.retain(|source| *source != opened.source);
+        self.opened.push(opened);
+    }
+
+    /// Makes `opened` the network of `source` and reports what was wrong with others.
+    fn install(
+        &mut self,
+        source: Source,
+        opened: Opened,
+        settings: &Settings,
+        debug: bool,
+    ) -> Ready {
+        self.report(&opened, debug);
+        let Opened { mut network, timing, file, .. } = opened;
+        let fallback = network.on_gpu.then(|| self.fallback(file.as_deref(), &network));
+        if let Some(fallback) = &fallback {
+            network.evaluator = fallback.clone();
+        }
+        self.keep(Loaded { source, network, timing, fallback, cache_mb: 0, cache: None }, settings)
+    }
+
+    /// Keeps `loaded` as the network used last, with the cache that `settings` ask for.
+    fn keep(&mut self, mut loaded: Loaded, settings: &Settings) -> Ready {
+        let wanted_mb = settings.nn_cache_mb;
+        if loaded.cache_mb != wanted_mb {
+            loaded.cache_mb = wanted_mb;
+            let (cache_mb, shortage) = host::cache_mb(wanted_mb, settings.hash_mb);
+            if let Some(shortage) = shortage
+                && self.short_cache_mb != wanted_mb
+            {
+                self.short_cache_mb = wanted_mb;
+                self.output.note(shortage);
+            }
+            let bytes = cache_mb << 20;
+            let evaluator = &loaded.network.evaluator;
+            // The old one first: both might not fit.
+            loaded.cache = None;
+            loaded.cache = (bytes > 0).then(|| Arc::new(Cached::new(evaluator.clone(), bytes)));
+        }
+        let ready = loaded.ready();
+        let most = KEPT.max(settings.players());
+        let surplus = (self.loaded.len() + 1).saturating_sub(most);
+        self.loaded.drain(..surplus);
+        self.loaded.push(loaded);
+        self.opened.drain(..self.opened.len().saturating_sub(most));
+        ready
+    }
+
+    /// Reports why `opened` is not what was asked for. Another device is reported with its reason; another network by its
+    /// name, too.
+    fn report(&mut self, opened: &Opened, debug: bool) {
+        let before = std::mem::take(&mut self.last_trouble);
+        let mut name_it = debug;
+        for error in &opened.troubles {
             name_it |= !error.is_of_device();
             let why = error.to_string();
             // A missing file is missing on every device: said once.
@@ -215,8 +340,11 @@ impl NetworkLoader {
             }
             self.last_trouble = why;
         }
-        self.output.note("no network can be used; the engine plays on without one");
-        Opened { network: network::uniform(), timing: EvalTiming::default(), fallback: None }
+        if !opened.is_network {
+            self.output.note("no network can be used; the engine plays on without one");
+        } else if name_it {
+            self.output.note(format_args!("playing with {}", opened.network.name));
+        }
     }
 
     /// `network`, replaced by the CPU if its device fails, which is reported to the user.
@@ -232,23 +360,28 @@ impl NetworkLoader {
     }
 }
 
-/// Runs `work`; reports progress if it takes long.
-fn with_progress<T>(output: &Output, work: impl FnOnce() -> T) -> T {
-    let (done, waiting) = channel::<()>();
-    thread::scope(|scope| {
-        scope.spawn(move || {
-            let mut seconds = 0;
-            while waiting.recv_timeout(PROGRESS) == Err(RecvTimeoutError::Timeout) {
-                seconds += PROGRESS.as_secs();
-                output.note(format_args!(
-                    "opening the network, {seconds} s so far; a GPU compiles its kernels at the first start"
-                ));
+/// Opens the network of `source`, or the next best one. Blocks.
+fn open_best(networks: &dyn Networks, clock: &dyn Clock, source: Source) -> Opened {
+    let (file, backend, cpu) = (named(&source.file), source.backend, Backend::Cpu);
+    // From what was asked for to what always works.
+    let choices = [(file, backend), (file, cpu), (None, backend), (None, cpu)];
+    let mut troubles = Vec::new();
+    for (index, (file, backend)) in choices.iter().enumerate() {
+        if choices[..index].contains(&(*file, *backend)) {
+            continue;
+        }
+        let opened = catch_unwind(AssertUnwindSafe(|| open(networks, clock, *file, *backend)))
+            .unwrap_or_else(|_| Err(NetworkError::Failed("the network failed inside".to_owned())));
+        match opened {
+            Ok((network, timing)) => {
+                let file = file.map(Path::to_owned);
+                return Opened { source, network, timing, file, troubles, is_network: true };
             }
-        });
-        let result = work();
-        drop(done);
-        result
-    })
+            Err(error) => troubles.push(error),
+        }
+    }
+    let (network, timing) = (network::uniform(), EvalTiming::default());
+    Opened { source, network, timing, file: None, troubles, is_network: false }
 }
 
 /// The file that an option names, if any.

@@ -19,11 +19,16 @@ use crate::syzygy::Tables;
 use crate::syzygy::root::RootTables;
 use crate::world::rules::State;
 use mcts::{Snapshot, Wdl};
+use nn::rng::Rng;
+use shakmaty::Position;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use uci::BestMove;
 
 /// Playouts of a `go mate` once a mate is ruled out: a move is owed, at once. Guess.
 const PLAYOUTS_WITHOUT_MATE: u64 = 16;
+
+/// Fifty-move counter from which a level plays the shortest way to a basic mate: the longest, with a rook, takes 16 moves.
+const HASTE: u32 = 50;
 
 /// Searches, prints, and returns the session. Blocks until the GUI may have the answer.
 pub fn run(mut job: Job) -> SearchSession {
@@ -42,7 +47,11 @@ pub fn run(mut job: Job) -> SearchSession {
     job.signal.wait();
     job.signal.answer();
     job.output.line(job.best_move(answer));
-    if let (Ok(game), Some(clock), Some(used)) = (&job.game, job.limits.clock, job.signal.used()) {
+    let used = job.signal.used();
+    if let (Some(budget), Some(used)) = (job.limits.budget, used) {
+        session.lag().on_answer(budget, used);
+    }
+    if let (Ok(game), Some(clock), Some(used)) = (&job.game, job.limits.clock, used) {
         session.lag().on_best_move(game, clock, used);
     }
     session
@@ -68,6 +77,7 @@ impl Job {
             Some(known) if self.is_play() => known.best(),
             _ => allowed,
         };
+        let allowed = self.basic_mate(game, &allowed).unwrap_or(allowed);
         let won = known.as_ref().is_some_and(|known| known.value() == Some(Wdl::WIN));
         let lines = self.settings.multipv.min(allowed.len());
         let mut reporter = Reporter::new(game, lines, self.settings.show_wdl)
@@ -110,6 +120,27 @@ impl Job {
         };
         let found = found.unwrap_or_else(Found::nothing);
         self.report(game, &allowed, &reporter, found)
+    }
+
+    /// The moves that a level considers where a queen or a rook mates a lone king: those of the tables, or any that still
+    /// win, in proportion to its rating.
+    fn basic_mate(&self, game: &Game, allowed: &[Action]) -> Option<Vec<Action>> {
+        let technique = self.strength()?.technique;
+        let board = game.position().board();
+        let (own, other) = (game.position().turn(), game.position().turn().other());
+        let is_basic = board.by_color(other).count() == 1
+            && (board.by_color(own) & board.rooks_and_queens()).any();
+        let tree = matches!(self.settings.search, Search::Mcts | Search::Rollout);
+        if technique == 0.0 || !is_basic || !tree || !self.is_play() {
+            return None;
+        }
+        let known = RootTables::new(self.technique.as_ref()?, game, allowed)?;
+        if known.value() != Some(Wdl::WIN) {
+            return None;
+        }
+        let knows = Rng::from_state(!self.seed).draw(&[technique, 1.0 - technique]) == Some(0);
+        let in_haste = game.position().halfmoves() >= HASTE;
+        Some(if knows || in_haste { known.best() } else { known.keeping() })
     }
 
     /// A move is asked for and no more: endgame tables may leave moves out.
@@ -182,7 +213,7 @@ impl Job {
         reporter: &Reporter,
         allowed: &[Action],
     ) -> Option<Found> {
-        if self.is_too_late(self.timing.single) {
+        if self.is_too_late() {
             return None;
         }
         let thinker = Thinker {

@@ -72,6 +72,12 @@ impl HashSplit {
     fn total(self) -> usize {
         self.tree + self.table
     }
+
+    /// The table's share of `granted` MB.
+    fn table_of(self, granted: usize) -> usize {
+        let share = self.table as u64 * granted as u64 / self.total().max(1) as u64;
+        usize::try_from(share).unwrap_or(granted)
+    }
 }
 
 /// Moves of a game that the blunder check has seen.
@@ -144,7 +150,7 @@ impl SearchSession {
         self.alpha_beta = None;
         self.clear();
         self.wanted = wanted;
-        self.table_mb = wanted.table.min(granted);
+        self.table_mb = wanted.table_of(granted);
         self.others.clear();
         self.others.resize_with(wanted.trees.saturating_sub(1), KeptTree::default);
         let bytes = ((granted - self.table_mb) << 20) / wanted.trees.max(1);
@@ -246,6 +252,21 @@ mod tests {
         let settings = Settings { hash_mb: 1_048_576, blunder_check: false, ..Settings::default() };
         assert_eq!(session.reserve(&settings), None, "asked for already");
         assert_eq!(session.reserve_of(HashSplit { tree: 1, table: 0, trees: 1 }, Some(1000)), None);
+    }
+
+    #[test]
+    fn a_hash_that_is_cut_is_divided_as_one_that_is_not() {
+        let mut session = SearchSession::default();
+        let settings = Settings { hash_mb: 1_048_576, ..Settings::default() };
+        let wanted = HashSplit::of(&settings);
+        assert!(wanted.table > 0, "the blunder check has a share");
+        session.reserve_of(wanted, Some(256 + 64)).unwrap();
+        let tree_mb = session.tree.bytes() >> 20;
+        assert!((54..=56).contains(&tree_mb) && session.table_mb == 8, "{tree_mb} MB of tree");
+        let settings = Settings { search: Search::AlphaBeta, ..settings };
+        let mut session = SearchSession::default();
+        session.reserve_of(HashSplit::of(&settings), Some(256 + 64)).unwrap();
+        assert_eq!(session.table_mb, 64, "all of it");
     }
 
     #[test]

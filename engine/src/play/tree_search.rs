@@ -30,10 +30,10 @@ impl Job {
         let settings = &self.settings;
         let root = session.set_root(&self.network, settings, self.tables.clone(), game);
         root.warnings.iter().for_each(|warning| self.output.note(warning));
-        let evaluation = session.evaluation_time(self.timing.single);
-        if root.kept == 0 && self.is_too_late(evaluation) {
+        if root.kept == 0 && self.is_too_late() {
             return None;
         }
+        let evaluation = session.evaluation_time(self.timing.single);
         let batch = self.batch(self.timing, evaluation);
         let mut plan = Plan {
             searchmoves: allowed,

@@ -154,10 +154,10 @@ fn obey(engine: &mut Engine, output: &Output, command: Command, received: Durati
         Command::SetOption(option) => engine.set_option(&option),
         Command::UciNewGame => {
             engine.new_game();
-            engine.prepare();
+            engine.begin();
         }
         Command::Position { start, moves } => match engine.set_position(&start, &moves) {
-            Ok(()) => engine.prepare(),
+            Ok(()) => engine.begin(),
             Err(why) => output.note(why),
         },
         Command::Go(go) => engine.go(&go, received),

@@ -8,6 +8,17 @@ pub fn with_capacity<T>(count: usize) -> Vec<T> {
     list
 }
 
+/// `count` zeros, on huge pages where the system has them; None if it has no memory for them. Pages are allocated at
+/// first touch.
+#[must_use]
+pub fn zeros(count: usize) -> Option<Vec<[u64; 2]>> {
+    // A refusal must be returned; `vec!` would abort the process.
+    Vec::<[u64; 2]>::new().try_reserve_exact(count).ok()?;
+    let list = vec![[0; 2]; count];
+    advise(list.as_ptr(), size_of_val(list.as_slice()));
+    Some(list)
+}
+
 /// Advises huge pages for the whole pages of this range.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 fn advise<T>(start: *const T, bytes: usize) {
@@ -39,5 +50,7 @@ mod tests {
             assert!(list.iter().enumerate().all(|(at, value)| *value == at as u16));
         }
         assert!(with_capacity::<()>(5).is_empty());
+        assert!(zeros(1 << 16).is_some_and(|list| list == vec![[0; 2]; 1 << 16]));
+        assert_eq!(zeros(usize::MAX / 16), None);
     }
 }
