@@ -3,6 +3,7 @@
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
+mod fifty_moves;
 mod shortest_mates;
 mod won_endings;
 
@@ -122,8 +123,8 @@ fn the_fifty_move_rule_is_kept_in_sight() {
             let board = fen.split(' ').next().unwrap();
             root(&game(&format!("{board} w - - {clock} 100")))
         };
-        assert_eq!(at(99 - distance).value(), Some(Wdl::WIN), "{} {distance}", won.fen());
-        assert_eq!(at(102 - distance).value(), Some(Wdl::DRAW), "{} {distance}", won.fen());
+        assert_eq!(at(100 - distance).value(), Some(Wdl::WIN), "{} {distance}", won.fen());
+        assert_eq!(at(101 - distance).value(), Some(Wdl::DRAW), "{} {distance}", won.fen());
         assert_eq!(at(0).hits, won.legal_actions().len() as u64);
     }
     // A third occurrence draws, however won the game is.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// Program, name, and instructions with `{}` for the engine's path.
 const GUIS: [(&str, &str, &str); 17] = [
     ("Arena", "Arena", "Engines, Install New Engine: `{}`, type UCI"),
-    ("cutechess", "Cute Chess", "Tools, Settings, Engines, +: command `{}`, protocol UCI"),
+    ("cutechess", "Cute Chess", CUTE_CHESS),
     ("xboard", "xboard", "xboard -fcp {} -fUCI"),
     ("pychess", "PyChess", "Edit, Engines, New: `{}`, Save"),
     ("en-croissant", "En Croissant", "Engines, Add new, Local: `{}`"),
@@ -24,6 +24,8 @@ const GUIS: [(&str, &str, &str); 17] = [
     ("fastchess", "fastchess", "fastchess -engine name=Mavka cmd={} …"),
     ("lucaschess", "Lucas Chess", "Tools, Engines, External engines, New: `{}`"),
 ];
+const CUTE_CHESS: &str = "Tools, Settings, Engines, +: a name (OK is grey without one), command `{}`, protocol UCI; \
+                          in the time control a Margin of 100 ms, or Infinite to analyse";
 const SCID: &str = "Tools, Analysis Engine…, New…: command `{}`, UCI";
 const GNOME: &str =
     "write into ~/.config/gnome-chess/engines.conf the lines [Mavka], protocol=uci, binary={}";
@@ -96,6 +98,7 @@ mod tests {
         assert_eq!(one[0].text, "xboard: xboard -fcp /opt/mavka -fUCI");
         assert_eq!(found("/my chess/mavka")[0].text, "xboard: xboard -fcp '/my chess/mavka' -fUCI");
         for (program, name) in [
+            ("cutechess", "Cute Chess:"),
             ("scid", "Scid:"),
             ("gnome-chess", "GNOME Chess:"),
             ("knights", "Knights:"),
@@ -105,6 +108,12 @@ mod tests {
             let all = found("/opt/mavka");
             let own = all.iter().find(|finding| finding.text.starts_with(name));
             assert!(own.is_some_and(|finding| finding.text.contains("/opt/mavka")), "{all:?}");
+        }
+        // Cute Chess leaves its users without a hint of these.
+        let all = found("/opt/mavka");
+        let text = all.iter().map(|finding| &finding.text).find(|text| text.starts_with("Cute"));
+        for hint in ["a name", "Margin", "Infinite"] {
+            assert!(text.is_some_and(|text| text.contains(hint)), "{hint}: {text:?}");
         }
         fs::remove_dir_all(&folder).unwrap();
     }

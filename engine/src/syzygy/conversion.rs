@@ -52,7 +52,7 @@ pub(super) fn plies(tables: &Tables, position: &Chess, clock: u32) -> Option<u32
         }
     }
     if !spare_piece {
-        let distance = tables.dtz(position)?.ignore_rounding().0.unsigned_abs();
+        let distance = tables.dtz(position)?.unsigned_abs();
         let plies = distance + after_zeroing(position, winner, clock);
         least = Some(least.map_or(plies, |least| least.min(plies)));
     }

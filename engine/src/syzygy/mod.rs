@@ -8,12 +8,13 @@
 
 mod bundled;
 mod conversion;
+mod edge;
 pub mod root;
 
 use crate::errors::quote_path;
 use mcts::Wdl;
 use shakmaty::{Chess, Position};
-use shakmaty_syzygy::{Dtz, MaybeRounded, Metric, ProbeError, SyzygyError, Tablebase};
+use shakmaty_syzygy::{Metric, ProbeError, SyzygyError, Tablebase};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -115,9 +116,11 @@ impl Tables {
         self.files.probe_tables(|base| base.probe_wdl_after_zeroing(position))
     }
 
-    /// DTZ: plies to the next capture or pawn move, negative for the losing side.
-    fn dtz(&self, position: &Chess) -> Option<MaybeRounded<Dtz>> {
-        self.files.probe_tables(|base| base.probe_dtz(position))
+    /// DTZ: plies to the next capture, pawn move or mate, negative for the losing side; one more, or one less for
+    /// that side, where the table rounds. See [`edge`].
+    fn dtz(&self, position: &Chess) -> Option<i32> {
+        let dtz = self.files.probe_tables(|base| base.probe_dtz(position))?;
+        Some(dtz.ignore_rounding().0)
     }
 }
 

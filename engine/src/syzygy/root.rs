@@ -6,13 +6,13 @@
 
 use super::Tables;
 use super::conversion::{self, Effort};
+use super::edge;
 use crate::chess::action::Action;
 use crate::chess::ending::{self, Ending};
 use crate::chess::game::Game;
 use mcts::{Line, Wdl};
 use shakmaty::Position;
-use shakmaty_syzygy::{Dtz, MaybeRounded};
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 
 /// Ranked root moves.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,20 +64,24 @@ impl Rank {
         matches!(self, Rank::Win(_) | Rank::Mate)
     }
 
-    /// Rank of a quiet piece move. `dtz` is the mover's before it; the last capture or pawn move was `clock` plies
-    /// ago. A rounded DTZ may be one ply short.
-    fn of_quiet(dtz: MaybeRounded<Dtz>, clock: u32) -> Rank {
-        let rounded = matches!(dtz, MaybeRounded::Rounded(_));
-        let plies = dtz.ignore_rounding().0.unsigned_abs();
+    /// Rank of a quiet piece move. `dtz` is the mover's before it, perhaps one ply short; the last capture or pawn move
+    /// was `clock` plies ago. `in_time` is asked where that ply decides, and may not know.
+    fn of_quiet(dtz: i32, clock: u32, in_time: impl FnOnce() -> Option<bool>) -> Rank {
+        let plies = dtz.unsigned_abs();
         let counter = plies.saturating_add(clock);
-        // At counter zero, the tables include the fifty-move rule.
-        let surely_in_time = counter + u32::from(rounded && clock > 0) <= RULE;
-        match dtz.signum() {
-            1 if surely_in_time => Rank::Win(Reverse(plies)),
-            1 => Rank::CursedWin(Reverse(counter)),
-            -1 if 2 * plies + clock < RULE => Rank::Loss(0),
-            -1 if counter <= RULE => Rank::Loss(counter),
-            -1 => Rank::BlessedLoss(counter),
+        let in_time = match counter.cmp(&RULE) {
+            Ordering::Less => Some(true),
+            Ordering::Equal => in_time(),
+            Ordering::Greater => Some(false),
+        };
+        match (dtz.signum(), in_time) {
+            (1, Some(true)) => Rank::Win(Reverse(plies)),
+            (1, Some(false)) => Rank::CursedWin(Reverse(counter.max(RULE + 1))),
+            (1, None) => Rank::CursedWin(Reverse(RULE)),
+            (-1, Some(true)) if 2 * plies + clock < RULE => Rank::Loss(0),
+            (-1, Some(true)) => Rank::Loss(counter),
+            (-1, Some(false)) => Rank::BlessedLoss(counter.max(RULE + 1)),
+            (-1, None) => Rank::Loss(RULE + 1),
             _ => Rank::Draw,
         }
     }
@@ -96,10 +100,10 @@ impl Rank {
     fn value(self) -> Option<Wdl> {
         match self {
             Rank::Mate | Rank::Win(_) => Some(Wdl::WIN),
-            // Rounding may hide a ply.
-            Rank::CursedWin(Reverse(RULE)) | Rank::Loss(RULE) => None,
+            // Rounding hides a ply, and no search has found it.
+            Rank::CursedWin(Reverse(RULE)) => None,
+            Rank::Loss(counter) => (counter <= RULE).then_some(Wdl::LOSS),
             Rank::CursedWin(_) | Rank::Draw | Rank::BlessedLoss(_) => Some(Wdl::DRAW),
-            Rank::Loss(_) => Some(Wdl::LOSS),
         }
     }
 }
@@ -252,8 +256,12 @@ fn rank(tables: &Tables, game: &Game, action: Action, probe: Probe) -> Option<Ra
     if probe == Probe::Result || position.halfmoves() == 0 {
         return tables.raw_wdl(position).map(Rank::of_opponents);
     }
-    let dtz = tables.dtz(position)?;
-    let rank = Rank::of_quiet((-dtz).add_plies_saturating(1), clock);
+    let dtz = -tables.dtz(position)?;
+    let left = RULE.saturating_sub(position.halfmoves());
+    // At counter zero, the tables include the fifty-move rule.
+    let in_time =
+        || if clock == 0 { Some(true) } else { edge::zeroes_within(tables, position, left) };
+    let rank = Rank::of_quiet(dtz + dtz.signum(), clock, in_time);
     Some(if rank.wins() && allows_threefold(&after) { Rank::Draw } else { rank })
 }
 
@@ -269,45 +277,53 @@ fn allows_threefold(game: &Game) -> bool {
 mod tests {
     use super::*;
 
-    fn precise(dtz: i32, clock: u32) -> Rank {
-        Rank::of_quiet(MaybeRounded::Precise(Dtz(dtz)), clock)
+    /// Rank by a distance of the mover, which the table may read one ply short: `short` if it does.
+    fn quiet(dtz: i32, clock: u32, short: Option<bool>) -> Rank {
+        Rank::of_quiet(dtz, clock, || short.map(|short| !short))
     }
 
-    fn rounded(dtz: i32, clock: u32) -> Rank {
-        Rank::of_quiet(MaybeRounded::Rounded(Dtz(dtz)), clock)
+    fn exact(dtz: i32, clock: u32) -> Rank {
+        quiet(dtz, clock, Some(false))
     }
 
     #[test]
     fn a_win_counts_if_the_rule_leaves_time_for_it() {
-        assert_eq!(precise(60, 40).value(), Some(Wdl::WIN), "the capture is made on the last ply");
-        assert_eq!(precise(60, 41).value(), Some(Wdl::DRAW));
-        assert_eq!(rounded(60, 40).value(), None, "60 or 61 plies");
-        assert_eq!(rounded(60, 39).value(), Some(Wdl::WIN));
-        assert_eq!(rounded(100, 0).value(), Some(Wdl::WIN), "tables begin at zero");
-        assert_eq!(precise(102, 0).value(), Some(Wdl::DRAW), "a cursed win");
+        assert_eq!(exact(60, 40).value(), Some(Wdl::WIN), "the capture is made on the last ply");
+        assert_eq!(exact(60, 41).value(), Some(Wdl::DRAW));
+        assert_eq!(quiet(60, 40, Some(true)).value(), Some(Wdl::DRAW), "61 plies");
+        assert_eq!(quiet(60, 40, None).value(), None, "60 or 61 plies");
+        assert_eq!(quiet(60, 39, None).value(), Some(Wdl::WIN));
+        assert_eq!(exact(102, 0).value(), Some(Wdl::DRAW), "a cursed win");
     }
 
     #[test]
     fn a_loss_counts_if_the_rule_does_not_save_it() {
-        assert_eq!(precise(-60, 40).value(), None, "60 or 61 plies: the tables may have rounded");
-        assert_eq!(precise(-60, 39).value(), Some(Wdl::LOSS));
-        assert_eq!(precise(-60, 41).value(), Some(Wdl::DRAW));
-        assert_eq!(precise(-102, 0).value(), Some(Wdl::DRAW), "a blessed loss");
-        assert_eq!((precise(-20, 10), precise(-30, 10)), (Rank::Loss(0), Rank::Loss(0)));
-        assert!(precise(-30, 60) > precise(-20, 60), "the rule is near: longer is better");
+        assert_eq!(exact(-60, 40).value(), Some(Wdl::LOSS));
+        assert_eq!(quiet(-60, 40, Some(true)).value(), Some(Wdl::DRAW), "61 plies");
+        assert_eq!(quiet(-60, 40, None).value(), None, "60 or 61 plies");
+        assert_eq!(quiet(-60, 39, None).value(), Some(Wdl::LOSS));
+        assert_eq!(exact(-60, 41).value(), Some(Wdl::DRAW));
+        assert_eq!(exact(-102, 0).value(), Some(Wdl::DRAW), "a blessed loss");
+        assert_eq!((exact(-20, 10), exact(-30, 10)), (Rank::Loss(0), Rank::Loss(0)));
+        assert!(exact(-30, 60) > exact(-20, 60), "the rule is near: longer is better");
     }
 
     #[test]
     fn ranks_go_from_lost_to_mate() {
         let order = [
-            precise(-10, 0),
-            precise(-30, 60),
-            precise(-50, 60),
-            precise(0, 60),
-            precise(70, 60),
-            precise(50, 60),
-            precise(40, 60),
-            precise(2, 60),
+            exact(-10, 0),
+            exact(-30, 60),
+            exact(-40, 60),
+            quiet(-40, 60, None),
+            quiet(-40, 60, Some(true)),
+            exact(-50, 60),
+            exact(0, 60),
+            exact(70, 60),
+            exact(50, 60),
+            quiet(40, 60, Some(true)),
+            quiet(40, 60, None),
+            exact(40, 60),
+            exact(2, 60),
             Rank::of_opponents(shakmaty_syzygy::Wdl::Loss),
             Rank::Mate,
         ];

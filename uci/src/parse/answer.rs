@@ -129,6 +129,26 @@ mod tests {
     }
 
     #[test]
+    fn a_bound_is_read_before_and_behind_the_chances() {
+        // Stockfish 15.1 writes the first order, Stockfish 19 the second.
+        for score in ["cp 2 wdl 10 982 8 upperbound", "cp 2 upperbound wdl 10 982 8"] {
+            let info =
+                read_info(&format!("info depth 6 multipv 1 score {score} nodes 300 pv d2d4"));
+            assert_eq!(
+                (info.score, info.bound, info.wdl, info.nodes, info.pv),
+                (
+                    Some(Score::Centipawns(2)),
+                    Some(Bound::Upper),
+                    Some([10, 982, 8]),
+                    Some(300),
+                    vec!["d2d4".to_owned()]
+                ),
+                "{score}"
+            );
+        }
+    }
+
+    #[test]
     fn damaged_numbers_are_dropped_and_the_rest_is_kept() {
         let info = read_info("info depth x nodes 5 score mate time 9 wdl 1 2 pv");
         assert_eq!(info, Info { nodes: Some(5), time_ms: None, ..Info::default() });

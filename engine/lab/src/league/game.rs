@@ -309,7 +309,7 @@ mod tests {
 
     #[test]
     fn illegal_move_loses() {
-        for word in ["e2e5", "(none)", "0000", "Nf3", ""] {
+        for word in ["e2e5", "(none)", "0000", "a1a1", "Nf3", ""] {
             let reported = if word.is_empty() { "(none)" } else { word };
             let played = simply(&["e2e4", word], &["e7e5"], "");
             assert_eq!(played.winner, Some(Color::Black), "{word}");

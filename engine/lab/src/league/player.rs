@@ -1,6 +1,7 @@
 //! UCI client of one engine: handshake, options, searches, timeouts. Independent of the rules of chess.
 
 use super::transport::{Received, Transport};
+use engine::errors::quote;
 use std::fmt;
 use std::time::Duration;
 use uci::{Answer, BestMove, Command, Go, IdLine, Info, Score, SetOption, parse_answer};
@@ -36,6 +37,9 @@ const SEED: &str = "Seed";
 /// Option that adds win, draw and loss probabilities to `info`.
 const SHOW_WDL: &str = "UCI_ShowWDL";
 
+/// Time to read the output of an engine that no longer takes input.
+const LAST_WORDS_TIME: Duration = Duration::from_millis(500);
+
 /// Prefix of the answer to `eval`.
 const EVALUATION: &str = "Final evaluation";
 
@@ -44,7 +48,7 @@ const EVALUATION: &str = "Final evaluation";
 pub enum Fault {
     /// Failed to start or to complete the handshake.
     Absent(String),
-    /// Closed its pipes; with its exit report.
+    /// Closed its pipes; with its exit report and its last words.
     Crashed(String),
     /// Did not answer this command in time.
     Stalled(&'static str),
@@ -90,6 +94,11 @@ pub struct Player<T: Transport> {
     chess960: bool,
     /// The seed is set by its options and must not change.
     own_seed: bool,
+    /// The latest text in no answer's form: `info string`, or a line outside the protocol. Some engines name there why
+    /// they end themselves, as Stockfish 19 after a move that it calls illegal.
+    last_words: Option<String>,
+    /// The user knows that this engine ended a search only by `stop`.
+    overran: bool,
     lost: bool,
 }
 
@@ -125,6 +134,8 @@ impl<T: Transport> Player<T> {
             timeouts,
             chess960: false,
             own_seed: options.iter().any(|(name, _)| name.eq_ignore_ascii_case(SEED)),
+            last_words: None,
+            overran: false,
             lost: false,
         };
         player.send(&Command::Uci)?;
@@ -215,13 +226,22 @@ impl<T: Transport> Player<T> {
         go: Go,
         time: Option<Duration>,
     ) -> Result<SearchAnswer, Fault> {
+        self.last_words = None;
         self.send(position)?;
         // Excludes the setup of a long game from the thinking time.
         self.ready()?;
-        self.send(&Command::Go(go))?;
+        let go = Command::Go(go);
+        self.send(&go)?;
         let start = self.transport.now();
         let mut thought = SearchAnswer::default();
         if !self.listen(&mut thought, start, start + time.unwrap_or(self.timeouts.think))? {
+            if time.is_none() && !std::mem::replace(&mut self.overran, true) {
+                let seconds = self.timeouts.think.as_secs();
+                log::warn!(
+                    "{}: `{go}` was not over after {seconds} s and is stopped: the engine may not know this limit",
+                    self.name
+                );
+            }
             self.send(&Command::Stop)?;
             let deadline = self.transport.now() + self.timeouts.grace;
             if !self.listen(&mut thought, start, deadline)? {
@@ -287,7 +307,7 @@ impl<T: Transport> Player<T> {
                 Received::Silence => return Ok(false),
                 Received::Closed => return Err(self.crashed()),
             };
-            match parse_answer(&text) {
+            match self.parse(&text) {
                 Some(Answer::BestMove(BestMove { best, ponder })) => {
                     thought.best = best.unwrap_or_else(|| "(none)".to_owned());
                     thought.ponder = ponder;
@@ -324,10 +344,23 @@ impl<T: Transport> Player<T> {
     fn line(&mut self, command: &'static str, deadline: Duration) -> Result<String, Fault> {
         let left = deadline.saturating_sub(self.transport.now());
         match self.transport.receive(left) {
-            Received::Line { text, at } if at <= deadline => Ok(text),
+            Received::Line { text, at } if at <= deadline => {
+                self.parse(&text);
+                Ok(text)
+            }
             Received::Line { .. } | Received::Silence => Err(self.stalled(command)),
             Received::Closed => Err(self.crashed()),
         }
+    }
+
+    /// Parses a line, and keeps it if it may be the engine's last words.
+    fn parse(&mut self, text: &str) -> Option<Answer> {
+        let answer = parse_answer(text);
+        if let Some(Answer::Info(Info { string: Some(words), .. }) | Answer::Other(words)) = &answer
+        {
+            self.last_words = Some(words.clone());
+        }
+        answer
     }
 
     fn send(&mut self, command: &Command) -> Result<(), Fault> {
@@ -341,7 +374,18 @@ impl<T: Transport> Player<T> {
 
     fn crashed(&mut self) -> Fault {
         self.lost = true;
-        Fault::Crashed(self.transport.exit_report())
+        // An engine may end itself before its output is read.
+        let deadline = self.transport.now() + LAST_WORDS_TIME;
+        while self.transport.now() < deadline
+            && let Received::Line { text, .. } = self.transport.receive(LAST_WORDS_TIME)
+        {
+            self.parse(&text);
+        }
+        let report = self.transport.exit_report();
+        Fault::Crashed(match &self.last_words {
+            Some(words) => format!("{report}; its last words: {}", quote(words)),
+            None => report,
+        })
     }
 }
 

@@ -133,3 +133,38 @@ fn chess960_is_switched_only_on_change() {
         ["setoption name UCI_Chess960 value true", "setoption name UCI_Chess960 value false"]
     );
 }
+
+/// As Stockfish 19 does after a move that it calls illegal.
+#[test]
+fn an_engine_that_ends_itself_is_quoted() {
+    let critical = "info string CRITICAL ERROR: Command `` failed. Reason: Illegal move: e1g1";
+    let polite = |last: &'static str| {
+        Fake::polite(move |line| match line.split(' ').next() {
+            Some("position") => vec![(0, critical), (0, last)],
+            Some("go") => vec![(1, "bestmove e2e4")],
+            _ => vec![],
+        })
+    };
+    let mut player = Player::greet(polite("EOF"), &[], Timeouts::default()).unwrap();
+    let go = || Go { nodes: Some(1), ..Go::default() };
+    let Err(Fault::Crashed(words)) = player.think(&startpos(), go(), None) else {
+        panic!("the engine is gone");
+    };
+    assert!(words.contains("scripted") && words.contains("Illegal move: e1g1"), "{words}");
+}
+
+/// As Toga II 3.0 and GNU Chess 6.2.7 do with `go nodes`.
+#[test]
+fn an_engine_that_ignores_its_limit_is_stopped() {
+    let fake = Fake::polite(|line| match line {
+        "stop" => vec![(1, "bestmove e2e4")],
+        _ => vec![],
+    });
+    let sent = fake.sent();
+    let timeouts = Timeouts { think: ms(300), ..Timeouts::default() };
+    let mut player = Player::greet(fake, &[], timeouts).unwrap();
+    let go = Go { nodes: Some(1), ..Go::default() };
+    let thought = player.think(&startpos(), go, None).unwrap();
+    assert_eq!((thought.best.as_str(), thought.elapsed), ("e2e4", ms(301)));
+    assert_eq!(sent.lock().unwrap().last().map(String::as_str), Some("stop"));
+}
