@@ -14,6 +14,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use train::data::FileReader;
+use train::data::relabelled::{self, Relabelled};
 
 /// Kills of each command where the environment does not say.
 const KILLS: usize = 1;
@@ -308,6 +309,36 @@ fn leaves_keeps_every_chunk_once() {
             let frames = starts.windows(2).map(|ends| format!("{:?}", &file[ends[0]..ends[1]]));
             assert_distinct(&frames.collect::<Vec<_>>());
             assert!(starts.len() > 3);
+        },
+    });
+}
+
+#[test]
+fn relabel_keeps_every_position_once() {
+    fn positions(folder: &Path) -> Vec<String> {
+        let Ok(reader) = relabelled::open(&folder.join("both")) else { return Vec::new() };
+        let whole = reader.map_while(Result::ok);
+        // New labels depend on what the engine's hash table holds.
+        let old = |both: Relabelled| {
+            format!("{:?} {:?}", both.old.header.start, both.old.positions[0].played)
+        };
+        whole.map(old).collect()
+    }
+    survive(Case {
+        name: "relabel",
+        program: "mavka-lab",
+        words: "relabel games.mavg.zst --out both --nodes 100 --depth 1 --engine '{exe} uci' --option Search=alpha-beta \
+                --option Threads=1 --option Hash=1",
+        prepare: |folder| write_random_games(&folder.join("games.mavg.zst")),
+        grows: "both",
+        ends: None,
+        // The first of two chunks is two thirds of the positions.
+        room: 1.2,
+        records: positions,
+        check: |folder, reference| {
+            let found = positions(folder);
+            assert!(found.len() > 1_400, "{}", found.len());
+            assert!(found == positions(reference));
         },
     });
 }

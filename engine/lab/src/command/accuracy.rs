@@ -41,6 +41,13 @@ pub struct Accuracy {
     /// Try only this many puzzles, spread evenly over the file
     #[arg(long, value_name = "N", requires = "puzzles", value_parser = positive())]
     puzzle_limit: Option<usize>,
+    /// Also how well it judges, by this file of deep labels (written by `mavka-lab label`): what the policy's move gives away, the
+    /// value's error, how well values tell moves of one position apart
+    #[arg(long, value_name = "FILE")]
+    judge: Option<PathBuf>,
+    /// Another network for the deep labels, and the difference to it
+    #[arg(long, value_name = "FILE", requires = "judge")]
+    against: Option<PathBuf>,
     /// Draw predicted win probabilities against labels and results into this SVG
     #[arg(long, value_name = "FILE", requires = "files")]
     plot: Option<PathBuf>,
@@ -81,6 +88,8 @@ impl Accuracy {
             seed: self.seed,
             puzzles: self.puzzles.clone(),
             puzzle_limit: self.puzzle_limit,
+            judge: self.judge.clone(),
+            against: self.against.clone(),
             plot: self.plot.clone(),
             csv: self.csv.clone(),
             method: Method {

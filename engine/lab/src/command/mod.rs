@@ -16,6 +16,7 @@ mod play_match;
 mod players;
 mod puzzles;
 mod regress;
+mod relabel;
 mod selfplay;
 mod team;
 mod train;
@@ -83,6 +84,8 @@ enum Command {
     Label(Box<label::Label>),
     /// Have a strong engine label leaves of search trees, for training
     Leaves(Box<leaves::Leaves>),
+    /// Have another engine label positions of a data file again, beside the old labels
+    Relabel(Box<relabel::Relabel>),
     /// Compare settings of the search on labelled positions, and look for better ones
     Tune(Box<tune::Tune>),
     /// Count the puzzles of a file that an engine solves
@@ -128,6 +131,7 @@ impl Cli {
             Command::Selfplay(selfplay) => selfplay.run(),
             Command::Label(label) => label.run(),
             Command::Leaves(leaves) => leaves.run(),
+            Command::Relabel(relabel) => relabel.run(),
             Command::Tune(tune) => tune.run(),
             Command::Puzzles(puzzles) => puzzles.run(),
             Command::Team(team) => team.run(),
@@ -151,6 +155,7 @@ mod tests {
     #[test]
     fn every_path_is_known_as_an_input_or_an_output() {
         let inputs = [
+            "against",
             "config",
             "data",
             "exclude",
@@ -158,6 +163,7 @@ mod tests {
             "files",
             "folder",
             "init",
+            "judge",
             "judged",
             "kinds",
             "labels",
@@ -210,6 +216,7 @@ mod tests {
             "match --nodes 1 --pgn",
             "puzzles a --failures",
             "puzzles a --plot",
+            "relabel a --engine e --out",
             "team a --plot",
             "train --folder f --stages --plot",
             "train-nnue --data a --out",
@@ -260,6 +267,9 @@ mod tests {
             "puzzles a --concurrency",
             "puzzles a --limit",
             "puzzles a --nodes",
+            "relabel a --engine e --out b --count",
+            "relabel a --engine e --out b --every",
+            "relabel a --engine e --out b --per-game",
             "treebench --batch",
             "treebench --threads",
             "tune a --limit",

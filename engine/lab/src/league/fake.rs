@@ -48,6 +48,7 @@ impl Fake {
             "uci" => [
                 "id name Fake 1.0",
                 "option name Hash type spin default 16 min 1 max 64",
+                "option name MultiPV type spin default 1 min 1 max 256",
                 "option name UCI_Chess960 type check default false",
                 "uciok",
             ]

@@ -159,7 +159,11 @@ impl<T: Transport> Player<T> {
         }
     }
 
-    fn set_option(&mut self, name: &str, value: &str) -> Result<(), Fault> {
+    /// Sets an option.
+    ///
+    /// # Errors
+    /// The engine is lost, or has not declared the option.
+    pub fn set_option(&mut self, name: &str, value: &str) -> Result<(), Fault> {
         if !self.options.contains(&name.to_lowercase()) {
             return Err(Fault::Absent(format!("{} has no option `{name}`", self.name)));
         }

@@ -233,7 +233,7 @@ pub(super) fn record(game: &Game, values: &[(Action, i16)]) -> Result<MavgGame, 
 }
 
 /// A score in the file format.
-pub(super) fn stored(score: Score) -> i16 {
+pub(crate) fn stored(score: Score) -> i16 {
     match score {
         Score::Centipawns(score) => score.clamp(-MAX_CENTIPAWNS, MAX_CENTIPAWNS) as i16,
         Score::Mate(moves) if moves > 0 => MATE - moves.min(MAX_MATE_MOVES) as i16,

@@ -1,6 +1,7 @@
 //! Training data: readers of the two label formats and the stream of mixed, shuffled examples.
 //!
-//! `record` defines a game; `read` and `write` its bytes; `chunks` appends to a file; `sample` draws positions
+//! `record` defines a game; `read` and `write` its bytes; `chunks` appends to a file; `relabelled` has a second label
+//! for each position; `sample` draws positions
 //! from a game; `build` turns one into an [`Example`] with the labels of `label`; `filter` excludes test suites
 //! and duplicates; `mix` shuffles the examples of several files and replaces some by their `mirror` images;
 //! `validation` has the held-out games; `random_positions` and `boards` generate positions that no file holds.
@@ -18,6 +19,7 @@ pub mod mix;
 mod random_positions;
 pub(crate) mod read;
 pub mod record;
+pub mod relabelled;
 pub(crate) mod sample;
 #[cfg(test)]
 pub(crate) mod testing;

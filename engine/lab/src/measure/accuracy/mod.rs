@@ -1,7 +1,8 @@
 //! Accuracy of the network without search, as in the tables of papers 000 and 001. On held-out games: move choice,
 //! values, legality; standard chess and Chess960, game positions and variations separately. On random boards:
-//! legality. On puzzles: legality, and whole solutions.
+//! legality. On puzzles: legality, and whole solutions. On deep labels: how well it judges.
 
+mod judge;
 mod plot;
 mod puzzles;
 mod table;
@@ -26,7 +27,7 @@ use train::data::boards::{random_actions, random_boards, unlabelled};
 use train::data::{Example, HeldOut, MixConfig, ValidationSet, Variant};
 use train::metrics::Metrics;
 
-/// Parameters. At least one of files, boards and puzzles is needed.
+/// Parameters. At least one of files, boards, puzzles and labels is needed.
 #[derive(Clone, Debug)]
 pub struct Accuracy {
     /// Data files (MAVG1, PVGR1 or SELF1); every 50th game of each is held out.
@@ -47,6 +48,10 @@ pub struct Accuracy {
     pub puzzles: Option<PathBuf>,
     /// Maximum number of puzzles, evenly spaced.
     pub puzzle_limit: Option<usize>,
+    /// Deep labels ([`crate::measure::tune::labels`]).
+    pub judge: Option<PathBuf>,
+    /// Network that the first one is compared with on them.
+    pub against: Option<PathBuf>,
     /// SVG of predicted win probabilities against labels and results.
     pub plot: Option<PathBuf>,
     /// CSV of all figures with 95 % intervals.
@@ -90,8 +95,9 @@ impl Accuracy {
     /// # Errors
     /// Nothing to measure, or the network or a file cannot be used.
     pub fn run(&self, say: &mut dyn FnMut(String)) -> Result<(), MeasureError> {
-        if self.files.is_empty() && self.boards.is_none() && self.puzzles.is_none() {
-            let why = "nothing to measure: name data files, --boards or --puzzles";
+        let others = [self.boards.is_some(), self.puzzles.is_some(), self.judge.is_some()];
+        if self.files.is_empty() && !others.contains(&true) {
+            let why = "nothing to measure: name data files, --boards, --puzzles or --judge";
             return Err(MeasureError::Refused(why.to_owned()));
         }
         work(self, say)
@@ -172,7 +178,10 @@ fn work(args: &Accuracy, say: &mut dyn FnMut(String)) -> Result<(), MeasureError
         say(format!("\n{rules}"));
         csv += &rules.csv();
     }
-    say(NOTE.to_owned());
+    // Deep labels have intervals of their own.
+    if !sets.is_empty() || !rules.columns.is_empty() {
+        say(NOTE.to_owned());
+    }
     if let Some(file) = &args.puzzles
         && !bench.ended()
     {
@@ -182,6 +191,20 @@ fn work(args: &Accuracy, say: &mut dyn FnMut(String)) -> Result<(), MeasureError
         say(format!("\n{name}: whole solutions, no search, 95 % intervals"));
         say(format!("{}", Comparison(&scores)));
         csv += &puzzles::csv(&name, &scores);
+    }
+    if let Some(path) = &args.judge
+        && !bench.ended()
+    {
+        let other = args.against.as_deref().map(|path| {
+            let network = engine::play::network::load(Some(path))?;
+            Ok::<_, MeasureError>(CpuEvaluator::with(&network, args.method))
+        });
+        let other = other.transpose()?;
+        let mut evaluators: Vec<&dyn Evaluator> = vec![&*bench.evaluator];
+        evaluators.extend(other.iter().map(|evaluator| evaluator as &dyn Evaluator));
+        let found = judge::measure(&evaluators, path, bench.crew())?;
+        say(format!("\n{found}"));
+        csv += &found.csv();
     }
     if bench.ended() {
         say("\nended early: the counts above tell how much was measured".to_owned());

@@ -16,6 +16,8 @@ use train::data::label::{action_value, win_probability};
 use train::data::record::{MavgGame, MavgPosition};
 use uci::{Command, Go, Score, StartPosition};
 
+/// Timeout of the greeting: an engine with a large network, started beside other work, took more than 15 s.
+const START_TIMEOUT: Duration = Duration::from_secs(120);
 /// Timeout of a move.
 const MOVE_TIMEOUT: Duration = Duration::from_secs(600);
 
@@ -39,7 +41,12 @@ impl Annotator {
         let process =
             Process::spawn(&self.program, &self.words).map_err(FileError::of(&self.program))?;
         // Generous: the machine may sleep, or the process be stopped.
-        let timeouts = Timeouts { think: MOVE_TIMEOUT, ready: MOVE_TIMEOUT, ..Timeouts::default() };
+        let timeouts = Timeouts {
+            start: START_TIMEOUT,
+            think: MOVE_TIMEOUT,
+            ready: MOVE_TIMEOUT,
+            ..Timeouts::default()
+        };
         Ok(Player::greet(process, &self.options, timeouts)?)
     }
 }
