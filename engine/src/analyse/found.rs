@@ -27,7 +27,7 @@ const MIN_POLICY: f32 = 0.005;
 
 /// Positions of the alpha-beta search for each playout of the tree: half of the time on a CPU. Values of both together
 /// agree better with a deep search than those of either in twice its time (`docs/src/guide/analyse.md`).
-const EXAMINED_PER_PLAYOUT: u64 = 200;
+const EXAMINED_PER_PLAYOUT: u64 = 180;
 /// Positions of the alpha-beta search that finds the line, and perhaps the mate, of a table's best move. Guess.
 const TABLE_LINE_POSITIONS: u64 = 5_000;
 
