@@ -426,7 +426,14 @@ fn a_league_answers_ctrl_c_at_once_and_leaves_at_the_second() {
     command.args(["league", "plan.toml", "--out", "league"]).current_dir(&folder);
     command.env("MAVKA_EXECUTABLE", "mavka-lab").stdin(Stdio::null()).stderr(Stdio::piped());
     let mut league = command.stdout(Stdio::null()).spawn().unwrap();
-    while !folder.join("league/games.jsonl").exists() {
+    // A game has begun once an engine runs; before that the league would end by itself.
+    let children = |thread: fs::DirEntry| fs::read_to_string(thread.path().join("children"));
+    let plays = |league: &Child| {
+        let threads = fs::read_dir(format!("/proc/{}/task", league.id())).unwrap();
+        threads.flatten().any(|thread| children(thread).is_ok_and(|pids| !pids.is_empty()))
+    };
+    while !plays(&league) {
+        assert!(league.try_wait().unwrap().is_none(), "the league has ended");
         sleep(NAP);
     }
     signal(&league, "-INT");
