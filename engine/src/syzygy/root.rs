@@ -6,7 +6,7 @@
 
 use super::Tables;
 use super::conversion::{self, Effort};
-use super::edge;
+use super::edge::EdgeSearch;
 use crate::chess::action::Action;
 use crate::chess::ending::{self, Ending};
 use crate::chess::game::Game;
@@ -124,9 +124,10 @@ impl RootTables {
         if allowed.is_empty() || !tables.covers(game.position()) {
             return None;
         }
-        let ranks = |probe| -> Option<Vec<RankedMove>> {
+        let mut edge = EdgeSearch::new(tables);
+        let mut ranks = |probe| -> Option<Vec<RankedMove>> {
             let ranked = |action: &Action| {
-                let rank = rank(tables, game, *action, probe)?;
+                let rank = rank(tables, game, *action, probe, &mut edge)?;
                 Some(RankedMove { action: *action, rank, effort: Effort::default() })
             };
             allowed.iter().map(ranked).collect()
@@ -243,7 +244,13 @@ fn effort(tables: &Tables, game: &Game, action: Action) -> Effort {
 }
 
 /// Rank of a legal move. None if a probe fails.
-fn rank(tables: &Tables, game: &Game, action: Action, probe: Probe) -> Option<Rank> {
+fn rank(
+    tables: &Tables,
+    game: &Game,
+    action: Action,
+    probe: Probe,
+    edge: &mut EdgeSearch<'_>,
+) -> Option<Rank> {
     let clock = game.position().halfmoves();
     let mut after = game.clone();
     after.play(action).ok()?;
@@ -259,8 +266,7 @@ fn rank(tables: &Tables, game: &Game, action: Action, probe: Probe) -> Option<Ra
     let dtz = -tables.dtz(position)?;
     let left = RULE.saturating_sub(position.halfmoves());
     // At counter zero, the tables include the fifty-move rule.
-    let in_time =
-        || if clock == 0 { Some(true) } else { edge::zeroes_within(tables, position, left) };
+    let in_time = || if clock == 0 { Some(true) } else { edge.zeroes_within(position, left) };
     let rank = Rank::of_quiet(dtz + dtz.signum(), clock, in_time);
     Some(if rank.wins() && allows_threefold(&after) { Rank::Draw } else { rank })
 }
