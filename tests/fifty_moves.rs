@@ -97,7 +97,7 @@ fn board(game: &Game) -> String {
 }
 
 #[test]
-#[ignore = "takes a minute: solves three endings by retrograde analysis"]
+#[ignore = "takes ten seconds: solves three endings by retrograde analysis"]
 fn minor_pieces_mate_in_time_or_not_at_all() {
     let known = Tables::with_bundled("");
     let mut dice = Dice::new(75);
