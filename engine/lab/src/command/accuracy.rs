@@ -133,6 +133,7 @@ mod tests {
         assert!(parse(&["--boards", "0"]).is_err());
         assert!(parse(&["--boards", "1", "--plot", "x.svg"]).is_err(), "boards have no values");
         assert!(parse(&["--puzzle-limit", "5"]).is_err());
+        assert!(parse(&["--boards", "1", "--against", "x"]).is_err(), "boards have no labels");
         let absent = std::env::temp_dir().join("mavka-no-such-file");
         let error = print(&[absent.to_str().unwrap()]).1.unwrap_err();
         assert!(error.contains("mavka-no-such-file"), "{error}");

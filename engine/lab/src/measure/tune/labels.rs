@@ -297,7 +297,10 @@ mod tests {
         let (recipe, positions) = read(&path).unwrap();
         assert_eq!((recipe.engine.as_str(), recipe.best_nodes), ("Stockfish 15.1", 100_000));
         assert!(positions.len() > 1000, "{}", positions.len());
-        for labelled in &positions {
+        let (recipe, judge) = read(&path.with_file_name("judge.jsonl.zst")).unwrap();
+        assert!(recipe.engine.starts_with("Stockfish 19") && recipe.best_nodes == 200_000);
+        assert!(judge.len() > 200, "{}", judge.len());
+        for labelled in positions.iter().chain(&judge) {
             let all = labelled.deep.len() + labelled.shallow.len();
             assert_eq!(all, labelled.game.legal_actions().len());
         }
