@@ -2,6 +2,7 @@
 //! games, moves, results and tags. For the seeded test and for the fuzz target of cargo-fuzz.
 
 use engine::analyse::annotate;
+use engine::analyse::found::over;
 use engine::analyse::journal::{Journal, Origin};
 use engine::analyse::judge::Glyphs;
 use engine::analyse::review::Rules;
@@ -46,14 +47,21 @@ fn same_game(before: &PgnGame, after: &PgnGame) -> bool {
     // A name may occur twice.
     let kept = |(name, value): &(String, String)| {
         let same = |(other, found): &(String, String)| {
-            other.eq_ignore_ascii_case(name) && printing(found) == printing(value)
+            let result = name.eq_ignore_ascii_case("Result") && value == "*" && ends(after);
+            other.eq_ignore_ascii_case(name) && (printing(found) == printing(value) || result)
         };
         after.tags.iter().any(same)
     };
     moves(before) == moves(after)
-        && before.result == after.result
+        && (before.result == after.result || before.result == "*" && ends(after))
         && Positions::of(after).plies() == moves(before).len()
         && before.tags.iter().all(kept)
+}
+
+/// Whether the board ends the game, which gives it a result.
+fn ends(game: &PgnGame) -> bool {
+    let positions = Positions::of(game);
+    over(positions.board(positions.plies())).is_some()
 }
 
 /// A tag's value is one line of printing characters, without a backslash at its end.
