@@ -66,7 +66,7 @@ fn unfit(head: &[u8]) -> Option<&'static str> {
     is_binary.then_some("a binary file")
 }
 
-/// The text of a file, or of standard input for [`STDIN`], line by line as [`Lines`] reads it. Compressed data that is cut off or
+/// The text of a file, or of standard input for [`STDIN`], line by line as `Lines` reads it. Compressed data that is cut off or
 /// damaged is read up to its last whole line, with a warning.
 ///
 /// # Errors
@@ -92,7 +92,7 @@ fn whole(text: TextStream, path: &Path) -> io::Result<String> {
     Ok(whole)
 }
 
-/// The text of these bytes, line by line as [`Lines`] reads it.
+/// The text of these bytes, line by line as `Lines` reads it.
 #[must_use]
 pub fn decode(bytes: &[u8]) -> String {
     let input: Box<dyn BufRead + '_> = match wide(bytes) {
