@@ -20,7 +20,7 @@ const GAMES: [(&str, &str); 10] = [
     ("lichess_games.pgn", "TestPlayerOne 7 1-0; lichess AI level 3 4 0-1"),
     ("lichess_study.pgn", "- 12 *; - 3 *"),
     ("scid.pgn", "Núñez, Íñigo 16 0-1; Rossi, Libertà 1 *"),
-    ("twic.pgn", "Tester,A 20 1-0; Nobody,C 3 1/2-1/2; Nobody,C 0 *"),
+    ("twic.pgn", "Tester,A 20 1-0; Novak,C 3 1/2-1/2; Novak,C 0 *"),
 ];
 
 fn folder() -> PathBuf {

@@ -12,7 +12,7 @@ pub const HEAD: usize = 4096;
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// Skippable frames of zstd have any of 16 magic numbers (RFC 8878, section 3.1.2); pzstd begins a file with one.
 const SKIPPABLE: [u8; 3] = [0x2a, 0x4d, 0x18];
-/// What libzstd says of a window above 128 MiB.
+/// libzstd's message for a window above 128 MiB.
 const WINDOW: &str = "too much memory";
 
 /// Beginnings of files that are no text, and their names.
@@ -181,9 +181,9 @@ pub fn refused(kind: &str) -> io::Error {
 pub struct Peeked<R> {
     inner: R,
     buffer: Box<[u8]>,
-    /// What is read and not consumed.
+    /// Bytes read and not consumed.
     filled: std::ops::Range<usize>,
-    /// Of a read behind bytes that are not consumed yet.
+    /// Error of a read behind bytes that are not consumed yet.
     fault: Option<io::Error>,
 }
 
@@ -233,12 +233,19 @@ impl<R: Read> BufRead for Peeked<R> {
 
 impl<R: Read> Read for Peeked<R> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        let found = self.fill_buf()?;
-        let count = found.len().min(bytes.len());
-        bytes[..count].copy_from_slice(&found[..count]);
-        self.consume(count);
-        Ok(count)
+        read_buffered(self, bytes)
     }
+}
+
+/// [`Read::read`] of a reader with a buffer of its own.
+///
+/// # Errors
+/// The buffer cannot be filled.
+pub fn read_buffered(reader: &mut impl BufRead, bytes: &mut [u8]) -> io::Result<usize> {
+    let mut found = reader.fill_buf()?;
+    let count = found.read(bytes)?;
+    reader.consume(count);
+    Ok(count)
 }
 
 #[cfg(test)]
@@ -287,7 +294,7 @@ mod tests {
             let packed = [&frame[..], &zstd(&text), &frame, &zstd(b"x"), &frame];
             assert_eq!(whole(&packed), [&text[..], b"x"].concat(), "{magic:x}");
         }
-        // What gzip ignores behind its data.
+        // Bytes that gzip ignores behind its data.
         assert_eq!(whole(&[&gzip(&text), &[0; 1000]]), text);
         assert_eq!(whole(&[&gzip(&text), b"junk"]), text);
         assert_eq!(whole(&[&gzip(&text), &[0, 0, 7]]), text);

@@ -1,4 +1,4 @@
-//! What tables, rules and searches say of one position: the input of all judgements, and the journal's content.
+//! Result of tables, rules and searches for one position: the input of all judgements, and the journal's content.
 //!
 //! Neighbouring positions of a game are searched as one segment: the tree search goes forward and keeps its tree, then the
 //! alpha-beta search goes back and keeps its table. A move's value is the mean of what both say.
@@ -145,7 +145,7 @@ impl PositionResult {
         Ok(Some(PositionResult { choices, policy, playouts, exact: false }))
     }
 
-    /// Adds the alpha-beta search's opinion. Of tables it gives the line and the mate alone.
+    /// Adds the alpha-beta search's opinion. To a table's values it adds the line and the mate alone.
     fn examine(&mut self, analyst: &mut Analyst, game: &Game) {
         let Some(chosen) = self.best().and_then(Choice::action) else { return };
         let (allowed, most) = match self.exact {
@@ -288,7 +288,7 @@ fn of_tables(game: &Game, ranked: &RootTables) -> Option<Vec<Choice>> {
 /// Limits of a search.
 #[derive(Clone, Copy)]
 pub struct SearchLimits {
-    /// Of the tree search of each position.
+    /// Limit of each position's tree search.
     pub effort: Effort,
     /// Number of lines that will be shown.
     pub lines: usize,

@@ -97,7 +97,7 @@ fn plain(games: &[PgnGame]) -> String {
     let origin = || String::new();
     let origin = Origin { engine: origin(), network: origin(), search: origin() };
     let journal = Journal::open(&out, &origin).unwrap();
-    let text = games.iter().map(|game| annotate::write(&reviewed(game, &journal, RULES), "nobody"));
+    let text = games.iter().map(|game| annotate::write(&reviewed(game, &journal, RULES), "Mavka"));
     let text = text.collect();
     journal.delete().unwrap();
     text
@@ -369,8 +369,7 @@ fn table_game(men: &str, plies: usize, tables: &Tables, random: &mut Rng) -> (Ga
     let start = loop {
         let mut board = ['1'; 64];
         for man in men.chars() {
-            let square = random.bits() as usize % 64;
-            board[square] = man;
+            board[random.bits() as usize % 64] = man;
         }
         let ranks: Vec<String> = board.chunks(8).map(|rank| rank.iter().collect()).collect();
         let turn = if random.bits().is_multiple_of(2) { 'w' } else { 'b' };

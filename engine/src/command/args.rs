@@ -101,6 +101,15 @@ pub fn split_position(words: &[String]) -> (String, &[String]) {
 /// # Errors
 /// Names the position or the move.
 pub fn read_line(words: &[String], chess960: bool) -> Result<(Game, Vec<Action>), Failure> {
+    let game = read_line_end(words, chess960)?;
+    Ok((Game::new(game.start().clone(), game.mode()), game.actions().to_vec()))
+}
+
+/// The position after the moves of such a line.
+///
+/// # Errors
+/// As [`read_line`].
+pub fn read_line_end(words: &[String], chess960: bool) -> Result<Game, Failure> {
     let (position, moves) = split_position(words);
     // The protocol's own words, or the operations of an EPD.
     let has_operations = |word: &String| {
@@ -109,25 +118,12 @@ pub fn read_line(words: &[String], chess960: bool) -> Result<(Game, Vec<Action>)
     if words.len() > 1
         && (words.first().is_some_and(has_operations) || moves.iter().any(has_operations))
     {
-        let game = read_position(&words.join(" "), chess960)?;
-        return Ok((Game::new(game.start().clone(), game.mode()), game.actions().to_vec()));
+        return Ok(read_position(&words.join(" "), chess960)?);
     }
-    let start = read_position(&position, chess960)?;
-    let mut game = start.clone();
+    let mut game = read_position(&position, chess960)?;
     for word in moves.iter().map(|word| without_number(word)).filter(|word| !word.is_empty()) {
         play(&mut game, word)?;
     }
-    let start = Game::new(start.start().clone(), start.mode());
-    Ok((start, game.actions().to_vec()))
-}
-
-/// The position after the moves of such a line.
-///
-/// # Errors
-/// As [`read_line`].
-pub fn read_line_end(words: &[String], chess960: bool) -> Result<Game, Failure> {
-    let (mut game, moves) = read_line(words, chess960)?;
-    moves.into_iter().try_for_each(|action| game.play(action))?;
     Ok(game)
 }
 

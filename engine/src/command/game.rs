@@ -206,7 +206,7 @@ mod tests {
     use super::*;
     use std::io::Read;
 
-    /// What `mavka game hex gtp` answers to these bytes by the bundled networks.
+    /// Answers of `mavka game hex gtp` to these bytes by the bundled networks.
     fn gtp(input: impl BufRead) -> Vec<String> {
         let search = Search { playouts: None, network: None, random_games: false };
         let mut gtp = Gtp::new(search.source(&HEX).unwrap(), None, false).unwrap();

@@ -50,7 +50,7 @@ impl<R: BufRead> Games<R> {
     }
 }
 
-/// The games of a file, or of standard input for `-`; plain, or compressed by gzip or zstd. What they have lost is named with the
+/// The games of a file, or of standard input for `-`; plain, or compressed by gzip or zstd. Lost parts are named with the
 /// file.
 ///
 /// # Errors

@@ -10,7 +10,7 @@ use std::io::{self, BufRead};
 /// Most text of one game, in bytes. The largest collections that are one game with variations have a quarter of it, and a game
 /// takes some 30 times its text in memory.
 pub const LARGEST_GAME: usize = 16 << 20;
-/// What a line takes beside its text.
+/// Bytes of a line beside its text.
 const LINE: usize = 64;
 /// Lines that are looked at beyond the current one, where its meaning depends on them.
 const AHEAD: usize = 64;
@@ -235,7 +235,7 @@ pub fn begins_next(name: &str) -> bool {
     ["Event", "FEN"].contains(&name)
 }
 
-/// What a line of movetext changes.
+/// Effect of a line of movetext.
 struct Scan {
     /// Where further games begin: at a first move behind a result.
     begins: Vec<usize>,

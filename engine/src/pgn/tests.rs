@@ -1,4 +1,4 @@
-//! What other programs' files contain, and what would take much time or memory.
+//! Files as other programs write them, and files that would take much time or memory.
 
 use super::read::Games;
 use super::{Entry, PgnGame, Unreadable, open_games, read_games};
@@ -108,7 +108,7 @@ fn a_game_has_a_bound_and_the_next_one_is_read() {
     }
 }
 
-/// What makes a work quadratic or a memory grow: 40,000 of everything.
+/// Inputs for quadratic work or growing memory: 40,000 of everything.
 #[test]
 fn many_parts_are_read_in_linear_time() {
     let many = |part: &str| part.repeat(40_000);

@@ -2,7 +2,7 @@
 
 use super::lines::{Extent, Lines, TextLine};
 use crate::errors::FileError;
-use nn::unpack::{HEAD, Peeked, Unpacked, foreign, is_damage, refused};
+use nn::unpack::{HEAD, Peeked, Unpacked, foreign, is_damage, read_buffered, refused};
 use std::fs::File;
 use std::io::{self, BufRead, Read};
 use std::path::Path;
@@ -135,7 +135,7 @@ struct Utf16<R> {
     /// Characters that are read, and how many of their bytes are consumed.
     ready: String,
     consumed: usize,
-    /// Of a read behind these characters.
+    /// Error of a read behind these characters.
     fault: Option<io::Error>,
 }
 
@@ -168,11 +168,7 @@ impl<R: BufRead> Utf16<R> {
 
 impl<R: BufRead> Read for Utf16<R> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        let found = self.fill_buf()?;
-        let count = found.len().min(bytes.len());
-        bytes[..count].copy_from_slice(&found[..count]);
-        self.consume(count);
-        Ok(count)
+        read_buffered(self, bytes)
     }
 }
 

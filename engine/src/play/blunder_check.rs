@@ -44,7 +44,7 @@ pub struct Examination {
     pub win: f32,
     /// Plies to a mate by it; negative if the mover is mated all the same.
     pub mate_plies: Option<i32>,
-    /// What it says against the chosen move.
+    /// Its case against the chosen move.
     pub refutation: Option<Refutation>,
 }
 

@@ -27,9 +27,9 @@ pub struct NetworkLoader {
     output: Output,
     /// The one used last at the end.
     loaded: Vec<Loaded>,
-    /// What threads are opening.
+    /// Networks that threads are opening.
     opening: Vec<Source>,
-    /// What they have opened and no search has used.
+    /// Opened networks that no search has used.
     opened: Vec<Opened>,
     /// From those threads.
     results: (Sender<Opened>, Receiver<Opened>),
@@ -209,7 +209,7 @@ impl NetworkLoader {
             .for_each(|cache| cache.clear());
     }
 
-    /// What is opened for `settings`: on the CPU if the device has failed.
+    /// The network to open for `settings`: on the CPU if the device has failed.
     fn wanted(&self, settings: &Settings) -> Source {
         let source = Source::of(settings);
         let loaded = self.loaded.iter().find(|loaded| loaded.source == source);

@@ -371,7 +371,7 @@ impl<'a, G: Solved> Run<'a, G> {
             let reference = NetworkFile::load(&path).map_err(LearnError::parameters(&path))?;
             let text = read_own_text(&base)?;
             let elo: f64 = text.trim().parse().map_err(|why| {
-                LearnError::Damaged(base.clone(), format!("no number of Elo ({why})"))
+                LearnError::Damaged(base.clone(), format!("not an Elo rating ({why})"))
             })?;
             (reference, elo)
         } else {

@@ -335,7 +335,7 @@ fn damaged_files_end_a_run_with_one_line() {
     fs::write(&rows, sound).unwrap();
     let elo = folder.join("reference.json");
     fs::write(&elo, "much").unwrap();
-    assert!(fault().contains("reference.json: no number of Elo"), "{}", fault());
+    assert!(fault().contains("reference.json: not an Elo rating"), "{}", fault());
     fs::write(&elo, "0").unwrap();
     // A FIFO would wait for its writer for ever.
     #[cfg(unix)]

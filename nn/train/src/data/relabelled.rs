@@ -20,7 +20,7 @@ const MAGIC: &[u8; 6] = b"MAVR1\n";
 /// A position with both labels.
 #[derive(Clone, Debug)]
 pub struct Relabelled {
-    /// Of the data file: a game of one position.
+    /// From the data file: a game of one position.
     pub old: MavgGame,
     /// The same position with the new label.
     pub new: MavgGame,

@@ -44,7 +44,7 @@ struct Deviations {
 }
 
 impl Deviations {
-    /// Of pairs of a label and what is said of it.
+    /// From pairs of a label and the prediction for it.
     fn of(pairs: &[(f64, f64)]) -> Deviations {
         let count = pairs.len().max(1) as f64;
         let label = pairs.iter().map(|pair| pair.0).sum::<f64>() / count;
@@ -91,7 +91,7 @@ struct Judged {
     factor: f64,
 }
 
-/// What was measured on a file of labels.
+/// Measurements on a file of labels.
 pub(super) struct Judgement {
     title: String,
     positions: usize,
