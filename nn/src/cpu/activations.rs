@@ -3,6 +3,8 @@
 use super::pieces::Pieces;
 use super::profile::Stages;
 use super::relations::Relations;
+#[cfg(target_arch = "x86_64")]
+use crate::kernels::amx;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use crate::kernels::attention;
 #[cfg(target_arch = "x86_64")]
@@ -75,10 +77,10 @@ pub(super) struct LayerActivations {
     pub four: QuantizedShares,
     /// Scratch: all packed heads of one position (AMX).
     #[cfg(target_arch = "x86_64")]
-    pub board: attention::amx::Packed,
+    pub board: amx::attention::Packed,
     /// Operands that attention by AMX keeps for the gradient; None if another kernel ran.
     #[cfg(target_arch = "x86_64")]
-    pub kept: Option<attention::amx_gradient::Kept>,
+    pub kept: Option<amx::gradient::Kept>,
 }
 
 /// All intermediate results of a forward pass; reused from call to call. After `forward` the public fields hold
@@ -198,7 +200,7 @@ pub struct Scratch {
     pub(super) bias_mix: Operand,
     /// Scratch: one packed head.
     #[cfg(target_arch = "x86_64")]
-    pub(super) head: attention::amx_gradient::Packed,
+    pub(super) head: amx::gradient::Packed,
     /// `[rows, outputs]`: gradient of a linear map's output.
     pub(super) dout: Operand,
     /// `[rows, ffn]`.

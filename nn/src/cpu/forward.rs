@@ -20,9 +20,9 @@ use super::weights::Weights;
 use crate::encode::Item;
 use crate::encode::board::MARKS;
 #[cfg(target_arch = "x86_64")]
-use crate::kernels::attention::amx;
+use crate::kernels::amx::attention as amx;
 #[cfg(target_arch = "x86_64")]
-use crate::kernels::gemm::bf16::epilogues;
+use crate::kernels::amx::epilogues;
 use crate::kernels::gemm::{Accumulate, Mat, matmul};
 use crate::kernels::ops;
 use crate::net::layout::{Block, Layout, RESULTS, TERMINALS, TRANSITION_OUTPUTS};

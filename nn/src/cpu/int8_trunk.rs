@@ -14,7 +14,7 @@ use super::profile::{Stage, Stages};
 use super::relations::Relations;
 use super::weights::Weights;
 #[cfg(target_arch = "x86_64")]
-use crate::kernels::attention::amx;
+use crate::kernels::amx::attention as amx;
 use crate::kernels::gemm::int8::{Finish, Kernel, Linear8, Rows, Sign};
 use crate::net::TOKENS;
 use crate::net::layout::Layout;

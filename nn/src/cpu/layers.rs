@@ -4,7 +4,7 @@ use super::activations::size;
 use super::profile::{Stage, Stages};
 use super::weights::Weights;
 #[cfg(target_arch = "x86_64")]
-use crate::kernels::gemm::bf16::epilogues;
+use crate::kernels::amx::epilogues;
 use crate::kernels::gemm::{Accumulate, Mat, Operand, matmul, multiply_transposed};
 use crate::kernels::isa::Isa;
 use crate::kernels::norm;

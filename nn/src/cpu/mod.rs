@@ -1,6 +1,6 @@
 //! The network on the CPU, by hand: the forward pass for play, and its gradient, which trains several times
 //! faster on two cores than a general tensor library. The burn module of `net` is the reference; tests compare
-//! both. No `unsafe`: the kernels are in [`kernels`](crate::kernels).
+//! both. The kernels are in the crate [`kernels`].
 
 mod activations;
 pub(crate) mod backward;

@@ -8,10 +8,10 @@ use super::relations::Relations;
 #[cfg(target_arch = "x86_64")]
 use super::weights;
 use super::weights::Weights;
+#[cfg(target_arch = "x86_64")]
+use crate::kernels::amx::{attention as amx, gradient as amx_gradient};
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use crate::kernels::attention;
-#[cfg(target_arch = "x86_64")]
-use crate::kernels::attention::{amx, amx_gradient};
 use crate::kernels::gemm::{Accumulate, Mat, matmul};
 use crate::kernels::{norm, ops};
 use crate::net::TOKENS;

@@ -61,7 +61,7 @@ pub(super) fn by_tiles(isa: Isa, layout: &Layout) -> bool {
     #[cfg(target_arch = "x86_64")]
     {
         let sizes = &layout.config;
-        !sizes.relations && attention::amx::supports(isa, sizes.width / sizes.heads)
+        !sizes.relations && crate::kernels::amx::attention::supports(isa, sizes.width / sizes.heads)
     }
     #[cfg(not(target_arch = "x86_64"))]
     {
