@@ -15,7 +15,7 @@ pub mod profile;
 mod relations;
 mod weights;
 
-pub use activations::{Activations, HeadGradients, Heads, Scratch};
+pub use activations::{Activations, HeadGradients, Heads, Logits, Scratch};
 pub use backward::backward;
 pub use forward::{forward, move_heads};
 pub use weights::Weights;

@@ -8,7 +8,7 @@ use crate::TOKENS;
 use crate::amx::tiles::{BLOCK, Block, ROWS, Steps, configured};
 use crate::gemm::Buffer;
 use crate::gemm::int8::avx512_vnni;
-use crate::gemm::int8::task::{Finish, PANEL, Sign, Task};
+use crate::gemm::int8::task::{Finish, PANEL, Sign, Task, by_finish};
 use crate::simd::avx512::LANES;
 use crate::simd::avx512::{f32_to_bf16, tail_mask, transpose, zip};
 use std::arch::x86_64::*;
@@ -20,13 +20,14 @@ use std::arch::x86_64::*;
 pub(crate) unsafe fn product(task: &Task, finish: Finish) {
     // SAFETY: AMX and AVX-512 F/BW/VL; the task's pointers hold its rows (padded to 16), depth and whole panels
     // by the caller's contract.
-    unsafe {
-        match finish {
-            Finish::Replace => blocks(task, |sums, row, col| write::<0>(task, sums, row, col)),
-            Finish::Add => blocks(task, |sums, row, col| write::<1>(task, sums, row, col)),
-            Finish::SquaredRelu => blocks(task, |sums, row, col| write::<2>(task, sums, row, col)),
-        }
-    }
+    unsafe { by_finish!(finish, finished, task) }
+}
+
+/// # Safety
+/// As [`product`].
+unsafe fn finished<const FINISH: u8>(task: &Task) {
+    // SAFETY: AMX and AVX-512 F/BW/VL; the task's pointers hold what it says by the caller's contract.
+    unsafe { blocks(task, |sums, row, col| write::<FINISH>(task, sums, row, col)) }
 }
 
 /// Squared ReLU of all rows and columns in bf16: contiguous rows of `task.cols` at `out`. `task.out` is unused.

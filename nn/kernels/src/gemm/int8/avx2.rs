@@ -4,7 +4,7 @@
 //! It adds four 16-bit results before it widens them: the weights are scaled so that they fit.
 
 use super::quantize;
-use super::task::{CHAIN, Finish, Levels, PANEL, Task};
+use super::task::{CHAIN, Finish, Levels, PANEL, Task, by_finish};
 use crate::norm;
 use std::arch::x86_64::*;
 
@@ -45,13 +45,7 @@ pub(super) unsafe fn normalise(x: &[f32], gamma: &[f32], beta: &[f32], out: &mut
 pub(super) unsafe fn product(task: &Task, finish: Finish) {
     // SAFETY: AVX2 and FMA are enabled; the task's pointers hold its rows, depth and whole panels by the caller's
     // contract.
-    unsafe {
-        match finish {
-            Finish::Replace => panels::<0>(task),
-            Finish::Add => panels::<1>(task),
-            Finish::SquaredRelu => panels::<2>(task),
-        }
-    }
+    unsafe { by_finish!(finish, panels, task) }
 }
 
 /// # Safety

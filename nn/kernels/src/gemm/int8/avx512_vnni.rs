@@ -4,7 +4,7 @@
 //! weights.
 
 use super::quantize;
-use super::task::{Finish, Levels, PANEL, Task};
+use super::task::{Finish, Levels, PANEL, Task, by_finish};
 use crate::norm;
 use crate::simd::avx512::{LANES, tail_mask};
 use std::arch::x86_64::*;
@@ -101,13 +101,7 @@ pub(crate) unsafe fn normalise(x: &[f32], gamma: &[f32], beta: &[f32], out: &mut
 pub(crate) unsafe fn product(task: &Task, finish: Finish) {
     // SAFETY: AVX-512 F/BW/VL/VNNI are enabled; the task's pointers hold its rows, depth and whole panels by
     // the caller's contract.
-    unsafe {
-        match finish {
-            Finish::Replace => panels::<0>(task),
-            Finish::Add => panels::<1>(task),
-            Finish::SquaredRelu => panels::<2>(task),
-        }
-    }
+    unsafe { by_finish!(finish, panels, task) }
 }
 
 /// # Safety

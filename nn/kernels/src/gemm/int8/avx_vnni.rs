@@ -3,7 +3,7 @@
 //! The kernel broadcasts four bytes of the activations at a time and reads vectors of 8 columns of the weights.
 
 use super::avx2::{LANES, finish};
-use super::task::{Finish, PANEL, Task};
+use super::task::{Finish, PANEL, Task, by_finish};
 use std::arch::x86_64::*;
 
 /// Rows and vectors of columns per tile: with one vector of weights they fill the 16 registers.
@@ -18,13 +18,7 @@ const COLUMNS: usize = 4;
 pub(super) unsafe fn product(task: &Task, finish: Finish) {
     // SAFETY: AVX2, FMA and AVX-VNNI are enabled; the task's pointers hold its rows, depth and whole panels by
     // the caller's contract.
-    unsafe {
-        match finish {
-            Finish::Replace => columns::<0>(task),
-            Finish::Add => columns::<1>(task),
-            Finish::SquaredRelu => columns::<2>(task),
-        }
-    }
+    unsafe { by_finish!(finish, columns, task) }
 }
 
 /// Half a panel of columns at a time; rows three by three, then one by one.

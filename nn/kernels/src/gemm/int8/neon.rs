@@ -4,7 +4,7 @@
 //! activations from a lane of a 16-byte register.
 
 use super::quantize;
-use super::task::{CHAIN, Finish, Kernel, Levels, PANEL, Task};
+use super::task::{CHAIN, Finish, Kernel, Levels, PANEL, Task, by_finish};
 use crate::norm;
 use std::arch::aarch64::*;
 use std::arch::asm;
@@ -49,13 +49,7 @@ pub(super) unsafe fn normalise(_: Kernel, x: &[f32], gamma: &[f32], beta: &[f32]
 pub(super) unsafe fn product(_: Kernel, task: &Task, finish: Finish) {
     // SAFETY: NEON and dotprod are enabled; the task's pointers hold its rows, depth and whole panels by the
     // caller's contract.
-    unsafe {
-        match finish {
-            Finish::Replace => panels::<0>(task),
-            Finish::Add => panels::<1>(task),
-            Finish::SquaredRelu => panels::<2>(task),
-        }
-    }
+    unsafe { by_finish!(finish, panels, task) }
 }
 
 /// Four rows at a time, then one by one.

@@ -138,6 +138,18 @@ pub enum Finish {
     SquaredRelu,
 }
 
+/// Calls a kernel that has a [`Finish`] as its constant, so that its loops are compiled once for each.
+macro_rules! by_finish {
+    ($finish:expr, $kernel:ident, $($argument:expr),+) => {
+        match $finish {
+            $crate::gemm::int8::Finish::Replace => $kernel::<0>($($argument),+),
+            $crate::gemm::int8::Finish::Add => $kernel::<1>($($argument),+),
+            $crate::gemm::int8::Finish::SquaredRelu => $kernel::<2>($($argument),+),
+        }
+    };
+}
+pub(crate) use by_finish;
+
 /// One product; its maker has checked the shapes.
 pub(crate) struct Task {
     pub rows: usize,
