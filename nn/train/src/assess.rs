@@ -142,7 +142,7 @@ fn choice(
     let scores = scores.unwrap_or_else(|| {
         let item = Item { features, moves: found };
         forward(&evaluator.layout, &evaluator.weights, &[item], Heads::Play, false, scratch);
-        scratch.policy.clone()
+        scratch.logits.policy.clone()
     });
     found.get(argmax(&scores)?).copied()
 }
