@@ -2,7 +2,7 @@
 //!
 //! | room | what is in it |
 //! |---|---|
-//! | [`conventional`] | the players of paper 002 without a network: minimax, alpha-beta, UCT, regressors |
+//! | [`conventional`] | the players of paper 002 without a network: minimax, alpha-beta, UCT |
 //! | [`games`] | learning Connect Four and Hex by self-play |
 //! | `diversity` | how players of a team differ |
 //! | `league` | matches and leagues of UCI engines |
@@ -12,7 +12,6 @@
 //! | `players` | how the players of a chess network differ, and what they are paid for it |
 //! | `selfplay` | games of the network against itself, as training data |
 //! | `speed` | speed of the network, the tree and training |
-//! | `networks` | the engine's networks and the regressors |
 //! | [`command`] | the command line; nothing imports it |
 
 #![forbid(unsafe_code)]
@@ -24,7 +23,6 @@ pub mod games;
 mod league;
 mod leaves;
 pub mod measure;
-mod networks;
 mod players;
 mod plots;
 mod selfplay;

@@ -1,7 +1,6 @@
 //! Arguments of several subcommands: limits, UCI options, command lines of engines.
 
 use super::uci::SHOW_HIDDEN;
-use crate::conventional::regress::features::Features;
 use crate::league::{Fault, Limit, Opening, Player, Process, Timeouts, openings};
 use engine::command::args::read_milliseconds;
 use engine::command::output::Failure;
@@ -71,8 +70,6 @@ pub(super) enum WordError {
     Form(&'static str),
     /// A share that is not a number.
     Share(String),
-    /// Unknown features of regressors.
-    Features,
 }
 
 impl fmt::Display for WordError {
@@ -80,9 +77,6 @@ impl fmt::Display for WordError {
         match self {
             WordError::Form(form) => write!(f, "write {form}"),
             WordError::Share(share) => write!(f, "share \"{share}\" is no number"),
-            WordError::Features => {
-                write!(f, "expected one of {}", Features::ALL.map(Features::name).join(", "))
-            }
         }
     }
 }

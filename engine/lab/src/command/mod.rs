@@ -15,7 +15,6 @@ mod leaves;
 mod play_match;
 mod players;
 mod puzzles;
-mod regress;
 mod relabel;
 mod selfplay;
 mod team;
@@ -32,13 +31,8 @@ use engine::command::paths;
 use std::process::ExitCode;
 
 /// Exceptions in the check of paths: folders, which their commands check, and networks that a training may replace.
-const UNCHECKED: [(&str, &str); 5] = [
-    ("league", "out"),
-    ("train", "folder"),
-    ("regress", "folder"),
-    ("train-nnue", "init"),
-    ("train-writer", "init"),
-];
+const UNCHECKED: [(&str, &str); 4] =
+    [("league", "out"), ("train", "folder"), ("train-nnue", "init"), ("train-writer", "init")];
 
 /// The laboratory of the chess engine Mavka: matches, measurements, labels, training
 #[derive(Parser)]
@@ -50,7 +44,7 @@ pub struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Speak UCI, with the players and networks of paper 002 as well
+    /// Speak UCI, with the players of paper 002 as well
     Uci(uci::Uci),
     /// Measure evaluations per second against this machine's matrix-product peak
     Evalbench(evalbench::EvalBench),
@@ -70,8 +64,6 @@ enum Command {
     TrainWriter(train_writer::TrainWriter),
     /// Train the alpha-beta search's network of static evaluations
     TrainNnue(train_nnue::TrainNnue),
-    /// Train the regressors of paper 002 on labelled games, and print its table
-    Regress(regress::Regress),
     /// Learn Connect Four or Hex from nothing, and measure what was learnt
     Game(game::Games),
     /// Play a match between two UCI engines, or two settings of this one
@@ -124,7 +116,6 @@ impl Cli {
             Command::Train(train) => train.run(),
             Command::TrainWriter(train) => train.run(),
             Command::TrainNnue(train) => train.run(),
-            Command::Regress(regress) => regress.run(),
             Command::Game(game) => game.run(),
             Command::Match(play_match) => play_match.run(),
             Command::League(league) => league.run(),
