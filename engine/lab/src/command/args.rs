@@ -1,7 +1,8 @@
 //! Arguments of several subcommands: limits, UCI options, command lines of engines.
 
 use super::uci::SHOW_HIDDEN;
-use crate::league::{Fault, Limit, Opening, Player, Process, Timeouts, openings};
+use crate::openings::{self, Opening};
+use crate::uci_client::{Fault, Limit, Player, Process, Timeouts};
 use engine::command::args::read_milliseconds;
 use engine::command::output::Failure;
 use std::env;

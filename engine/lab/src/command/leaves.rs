@@ -1,12 +1,12 @@
-//! `mavka-lab leaves`: arguments of [`crate::leaves::harvest`].
+//! `mavka-lab leaves`: arguments of [`crate::labels::harvest`].
 
 use super::args::{WordError, command_line};
-use crate::leaves::fork_labels::ForkLabels;
-use crate::leaves::harvest::{Harvest, Method};
-use crate::leaves::quiet::QuietLabels;
-use crate::leaves::static_labels::StaticLabels;
-use crate::leaves::walk::Walk;
-use crate::measure::tune::label::Annotator;
+use crate::labels::annotate::Annotator;
+use crate::labels::fork_labels::ForkLabels;
+use crate::labels::harvest::{Harvest, Method};
+use crate::labels::quiet::QuietLabels;
+use crate::labels::static_labels::StaticLabels;
+use crate::labels::walk::Walk;
 use clap::{Args, ValueEnum};
 use engine::alphabeta::bundled::nnue;
 use engine::command::args::read_option;

@@ -1,7 +1,7 @@
 //! `mavka-lab selfplay`: arguments of [`crate::selfplay::run`].
 
 use super::args::{WordError, read_openings};
-use crate::league::openings;
+use crate::openings;
 use crate::selfplay::game::Recipe;
 use crate::selfplay::run::{Played, SelfPlay};
 use clap::Args;

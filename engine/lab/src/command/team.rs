@@ -1,11 +1,12 @@
-//! `mavka-lab team`: arguments and output of [`crate::measure::team`].
+//! `mavka-lab team`: arguments and output of [`crate::diversity::team`].
 
 use super::args::{read_fraction, read_openings};
+use crate::diversity::team::report::Report;
+use crate::diversity::team::task::Item;
+use crate::diversity::team::{plot, run};
 use crate::measure::puzzles::open::open;
-use crate::measure::puzzles::{Puzzle, Task, spread};
-use crate::measure::team::report::Report;
-use crate::measure::team::task::Item;
-use crate::measure::team::{plot, run};
+use crate::measure::puzzles::{Puzzle, Task};
+use crate::spread::spread;
 use clap::Args;
 use engine::command::output::{Failure, Sink};
 use engine::interrupt::raised_by_ctrl_c;

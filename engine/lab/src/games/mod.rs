@@ -12,7 +12,7 @@
 //! | `teacher` | games of the solver, with exact labels |
 //! | `settings` | the settings of a run |
 //! | `learn` | generations: self-play, training, measurement |
-//! | `progress` | the curve of a run |
+//! | `progress`, `reference` | the curve of a run; its Elo |
 //! | `team` | several players in one network that learn to differ (paper 003) |
 //! | `learned` | the network as the rules of the search |
 //! | `openings` | the values of all first moves, exact and by a search |
@@ -31,6 +31,7 @@ pub mod measure;
 mod openings;
 mod progress;
 mod record;
+mod reference;
 mod sample;
 mod selfplay;
 pub mod settings;

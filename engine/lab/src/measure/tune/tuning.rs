@@ -2,9 +2,9 @@
 //! settings at every number of nodes.
 
 use super::compare::{self, Mean, Row};
-use super::labels::{LabelledPosition, LabelsError, Recipe, read};
 use super::spsa::{Dimension, Spsa};
 use super::trial::{Bench, Choice, Setting, TrialError, set_near};
+use crate::labels::label_file::{LabelledPosition, LabelsError, Recipe, read};
 use crate::measure::MeasureError;
 use crate::measure::puzzles::open::open_with_moves;
 use engine::errors::wraps;
