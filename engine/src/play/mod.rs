@@ -34,5 +34,6 @@ pub(crate) mod strength;
 pub(crate) mod team_search;
 pub(crate) mod temperature;
 pub(crate) mod thinker;
+pub(crate) mod timekeeper;
 pub(crate) mod tree_search;
 pub mod warm_up;

@@ -12,9 +12,11 @@ use super::mate_question::{MateAnswer, MateQuestion};
 use super::report::{self, Reporter};
 use super::session::SearchSession;
 use super::thinker::{Decision, Thinker};
+use super::timekeeper::Timekeeper;
 use crate::chess::action::Action;
 use crate::chess::game::Game;
 use crate::options::settings::{Search, Settings};
+use crate::output;
 use crate::syzygy::Tables;
 use crate::syzygy::root::RootTables;
 use crate::world::rules::State;
@@ -22,7 +24,7 @@ use mcts::{Snapshot, Wdl};
 use nn::rng::Rng;
 use shakmaty::Position;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use uci::BestMove;
+use uci::{BestMove, Info};
 
 /// Playouts of a `go mate` once a mate is ruled out: a move is owed, at once. Guess.
 const PLAYOUTS_WITHOUT_MATE: u64 = 16;
@@ -46,11 +48,12 @@ pub fn run(mut job: Job) -> SearchSession {
     }
     job.signal.wait();
     job.signal.answer();
-    job.output.line(job.best_move(answer));
+    job.output.answer(&[job.best_move(answer)]);
     let used = job.signal.used();
     if let (Some(budget), Some(used)) = (job.limits.budget, used) {
-        session.lag().on_answer(budget, used);
+        session.lag().on_end(budget, used);
     }
+    let used = job.signal.used_early().or(used);
     if let (Ok(game), Some(clock), Some(used)) = (&job.game, job.limits.clock, used) {
         session.lag().on_best_move(game, clock, used);
     }
@@ -191,8 +194,10 @@ impl Job {
     ) -> Option<Found> {
         let (limits, signal, output) = (&self.limits, &*self.signal, &self.output);
         let seed = self.settings.seed;
-        let search = ClassicSearch { game, allowed, limits, signal, reporter, output, seed };
-        let snapshot = match self.player {
+        let timekeeper = &Timekeeper::new(signal);
+        let search =
+            ClassicSearch { game, allowed, limits, signal, reporter, output, timekeeper, seed };
+        let run = || match self.player {
             Some(player) => search.run_player(player, self.settings.rollouts),
             None => {
                 if let Some(shortage) = session.reserve(&self.settings) {
@@ -201,7 +206,8 @@ impl Job {
                 search.run_alpha_beta(session.alpha_beta()?)
             }
         };
-        let snapshot = snapshot?;
+        let answer = |found| self.answer_early(game, allowed, reporter, found);
+        let snapshot = timekeeper.watch(run, answer)?;
         self.learn_time_use(session);
         (!snapshot.lines.is_empty()).then(|| Found::leading(snapshot))
     }
@@ -263,8 +269,39 @@ impl Job {
         }
     }
 
-    /// Prints the last `info` lines, led by the move to play: the one found, or the fallback move.
+    /// Prints the last `info` lines, led by the move to play.
     fn report(&self, game: &Game, allowed: &[Action], reporter: &Reporter, found: Found) -> Answer {
+        let (blocks, answer) = self.conclusion(game, allowed, reporter, found);
+        blocks.iter().for_each(|block| self.output.block(block));
+        answer
+    }
+
+    /// Prints the last `info` lines and the answer while the search still runs.
+    pub fn answer_early(
+        &self,
+        game: &Game,
+        allowed: &[Action],
+        reporter: &Reporter,
+        snapshot: Snapshot<Action>,
+    ) {
+        let (blocks, answer) = self.conclusion(game, allowed, reporter, Found::leading(snapshot));
+        let mut lines = blocks.concat();
+        lines.push(self.best_move(answer).to_string());
+        self.signal.answer();
+        if self.output.answer(&lines) {
+            self.signal.answered_early();
+        }
+    }
+
+    /// The last `info` lines, led by the move to play: the one found, or the fallback move.
+    fn conclusion(
+        &self,
+        game: &Game,
+        allowed: &[Action],
+        reporter: &Reporter,
+        found: Found,
+    ) -> (Vec<Vec<String>>, Answer) {
+        let text = |lines: Vec<Info>| lines.iter().map(Info::to_string).collect();
         let Found { mut snapshot, answer } = found;
         let found = answer.best.filter(|best| allowed.contains(best));
         let best = found.unwrap_or_else(|| fallback_move(game, &reporter.choice(allowed)));
@@ -273,15 +310,16 @@ impl Job {
         let first = snapshot.lines.first().and_then(|line| line.moves.first());
         let best = first.copied().unwrap_or(best);
         let reply = snapshot.lines.first().and_then(|line| line.moves.get(1)).copied();
+        let mut blocks: Vec<Vec<String>> = Vec::new();
         if self.settings.verbose_move_stats {
-            self.output.block(&reporter.move_stats(&snapshot));
+            blocks.push(text(reporter.move_stats(&snapshot)));
         }
-        self.output.block(&reporter.infos(&snapshot, self.signal.since_go()));
+        blocks.push(text(reporter.infos(&snapshot, self.signal.since_go())));
         if self.debug {
-            self.output.note(self.facts(&snapshot));
+            blocks.push(text(vec![output::note(self.facts(&snapshot))]));
         }
         let ponder = answer.ponder.filter(|_| answer.best == Some(best)).or(reply);
-        Answer { best: Some(best), ponder }
+        (blocks, Answer { best: Some(best), ponder })
     }
 
     /// Counts of the search that ran, and the network that it asked, for `debug on`.

@@ -11,6 +11,7 @@ use super::stopper::{Stopper, Watched};
 use super::strength::Strength;
 use super::team_search::Seat;
 use super::temperature;
+use super::timekeeper::Timekeeper;
 use super::warm_up::EvalTiming;
 use crate::chess::action::Action;
 use crate::chess::game::Game;
@@ -44,25 +45,43 @@ impl Job {
             // As with the strength: an endless search analyses, it does not play.
             plan.params.contempt = 0.0;
         }
-        let checks = self.checks_blunders(allowed);
-        let limits = if checks {
+        let limits = if self.checks_blunders(allowed) {
             self.limits.with_share(1.0 - blunder_check::SHARE)
         } else {
             self.limits.clone()
         };
+        let timekeeper = Timekeeper::new(&self.signal);
         let stopper = Stopper::new(Watched {
             limits: &limits,
             signal: &self.signal,
             reporter,
             output: &self.output,
+            timekeeper: &timekeeper,
             robust: settings.tree.final_move == FinalMove::Robust,
         });
-        let threads = plan.threads;
-        let begun = self.signal.since_go();
         let seats = self.seats(game, session, Seat { root, plan });
-        let outcome = match &*seats {
-            [Seat { root, plan }] => session.run(root, plan, &stopper),
-            seats => self.run_team(game, session, seats, &stopper),
+        let search = || self.decide(game, session, reporter, allowed, &seats, &stopper);
+        let answer = |found| self.answer_early(game, allowed, reporter, found);
+        let found = timekeeper.watch(search, answer);
+        self.learn_time_use(session);
+        Some(found)
+    }
+
+    /// Searches from the `seats` and chooses the move.
+    fn decide(
+        &self,
+        game: &Game,
+        session: &mut SearchSession,
+        reporter: &Reporter,
+        allowed: &[Action],
+        seats: &[Seat<'_>],
+        stopper: &Stopper<'_>,
+    ) -> Found {
+        let threads = seats.first().map_or(1, |seat| seat.plan.threads);
+        let begun = self.signal.since_go();
+        let outcome = match seats {
+            [Seat { root, plan }] => session.run(root, plan, stopper),
+            seats => self.run_team(game, session, seats, stopper),
         };
         let taken = self.signal.since_go().saturating_sub(begun);
         session.learn_speed(&outcome, threads, taken);
@@ -86,7 +105,7 @@ impl Job {
         let certain = lines.first().is_none_or(|line| [Wdl::WIN, Wdl::LOSS].contains(&line.value));
         // Where endgame tables choose, the check has nothing to say.
         let chooses = |best: &Action| reporter.played(lines, *best) == *best;
-        let checks = checks && drawn.is_none() && !certain;
+        let checks = self.checks_blunders(allowed) && drawn.is_none() && !certain;
         let answer = match answer.best.filter(|best| checks && chooses(best)) {
             Some(chosen) => self
                 .check_for_blunder(
@@ -99,8 +118,7 @@ impl Job {
                 .unwrap_or(answer),
             None => answer,
         };
-        self.learn_time_use(session);
-        Some(Found { snapshot: outcome.snapshot, answer })
+        Found { snapshot: outcome.snapshot, answer }
     }
 
     /// The minibatch of a network of this `timing` on the move's clock, one evaluation now taking `evaluation`.
