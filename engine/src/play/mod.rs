@@ -7,6 +7,7 @@ pub mod analyst;
 pub(crate) mod blunder_check;
 pub(crate) mod classic;
 pub mod clock;
+pub(crate) mod conclusion;
 pub(crate) mod current_move;
 pub mod engine;
 pub(crate) mod fallback_move;
