@@ -63,11 +63,30 @@ fn the_engine_depends_on_crates_that_depend_on_less() {
     assert_eq!(arrows("tests"), set(&["engine", "lab", "mcts", "nn", "train", "uci"]));
 }
 
+/// One recursion: the search of a position, by the methods of one type, ends in searches of the next positions.
+const RECURSION: [&str; 7] = [
+    "alphabeta/candidate.rs",
+    "alphabeta/credit.rs",
+    "alphabeta/extension.rs",
+    "alphabeta/mod.rs",
+    "alphabeta/node.rs",
+    "alphabeta/prune.rs",
+    "alphabeta/quiescence.rs",
+];
+
 #[test]
-fn no_files_of_a_crate_use_each_other_in_a_circle() {
+fn no_files_of_a_crate_use_each_other_in_a_circle_but_one_recursion() {
     for name in CRATES {
-        let circles = named_circles(&files_used(name));
-        assert!(circles.is_empty(), "circles of files in {name}: {circles:#?}");
+        let uses = files_used(name);
+        let mut circles = imports::circles(&uses);
+        let all = circles.len();
+        circles.retain(|circle| *circle != set(&RECURSION));
+        assert!(
+            circles.is_empty(),
+            "circles of files in {name}: {:#?}",
+            named_circles(&uses, &circles)
+        );
+        assert_eq!(all - circles.len(), usize::from(name == "engine"), "{name}");
     }
 }
 
@@ -85,7 +104,7 @@ fn no_folders_of_a_crate_use_each_other_in_a_circle() {
             let others = used.map(folder).filter(|other| *other != folder(file));
             uses.entry(folder(file)).or_default().extend(others);
         }
-        let circles = named_circles(&uses);
+        let circles = named_circles(&uses, &imports::circles(&uses));
         assert!(circles.is_empty(), "circles of folders in {name}: {circles:#?}");
     }
 }
@@ -98,8 +117,7 @@ fn files_used(name: &str) -> imports::Uses {
 }
 
 /// Each circle by the uses that close it.
-fn named_circles(uses: &imports::Uses) -> Vec<Vec<String>> {
-    let circles = imports::circles(uses);
+fn named_circles(uses: &imports::Uses, circles: &[BTreeSet<String>]) -> Vec<Vec<String>> {
     let inside = |circle: &BTreeSet<String>| -> Vec<String> {
         let edges = circle.iter().flat_map(|file| {
             uses[file].intersection(circle).map(move |used| format!("{file} uses {used}"))
