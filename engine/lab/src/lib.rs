@@ -2,17 +2,15 @@
 //!
 //! | room | what is in it |
 //! |---|---|
-//! | [`conventional`] | the players of paper 002 without a network: minimax, alpha-beta, UCT, regressors |
+//! | [`conventional`] | the players of paper 002 without a network: minimax, alpha-beta, UCT |
 //! | [`games`] | learning Connect Four and Hex by self-play |
-//! | `diversity` | how players of a team differ |
-//! | `league` | matches and leagues of UCI engines |
-//! | `leaves` | training data: leaves of search trees, labelled by another engine |
+//! | `uci_client`, `openings`, `matches`, `league` | UCI engines as players; openings; matches; leagues |
+//! | `labels` | labels by a strong engine: of held-out positions, of leaves of search trees, of data files again |
 //! | [`measure`] | puzzles, accuracy, imagination, tuning |
+//! | `diversity` | how players of a team differ, what they are paid for it, and what they find together |
 //! | `plots` | pictures of all of these |
-//! | `players` | how the players of a chess network differ, and what they are paid for it |
 //! | `selfplay` | games of the network against itself, as training data |
 //! | `speed` | speed of the network, the tree and training |
-//! | `networks` | the engine's networks and the regressors |
 //! | [`command`] | the command line; nothing imports it |
 
 #![forbid(unsafe_code)]
@@ -21,11 +19,13 @@ pub mod command;
 pub mod conventional;
 mod diversity;
 pub mod games;
+mod labels;
 mod league;
-mod leaves;
+mod matches;
 pub mod measure;
-mod networks;
-mod players;
+mod openings;
 mod plots;
 mod selfplay;
 mod speed;
+mod spread;
+mod uci_client;

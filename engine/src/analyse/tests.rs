@@ -187,7 +187,7 @@ fn the_page_shows_every_game_and_needs_no_other_file() {
             game: game.clone(),
             chances: vec![0.5, 0.5],
             value: 0.5,
-            wdl: [0.2, 0.6, 0.2],
+            wdl: mcts::Wdl { win: 0.2, draw: 0.6, loss: 0.2 },
             moves: game.legal_actions().into_iter().map(inspected).collect(),
             predicted_legal: 1,
             false_positives: vec![("a1h8".to_owned(), 0.7)],

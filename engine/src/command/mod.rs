@@ -24,7 +24,7 @@ use output::ended;
 use std::process::ExitCode;
 
 /// Excluded from the check of paths: `man` checks its folder itself.
-const UNCHECKED: [(&str, &str); 1] = [("man", "out")];
+pub const UNCHECKED: [(&str, &str); 1] = [("man", "out")];
 
 /// A chess engine: tree search with a network that knows the value of every move.
 #[derive(Parser)]

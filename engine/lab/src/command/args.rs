@@ -1,8 +1,8 @@
 //! Arguments of several subcommands: limits, UCI options, command lines of engines.
 
 use super::uci::SHOW_HIDDEN;
-use crate::conventional::regress::features::Features;
-use crate::league::{Fault, Limit, Opening, Player, Process, Timeouts, openings};
+use crate::openings::{self, Opening};
+use crate::uci_client::{Fault, Limit, Player, Process, Timeouts};
 use engine::command::args::read_milliseconds;
 use engine::command::output::Failure;
 use std::env;
@@ -71,8 +71,6 @@ pub(super) enum WordError {
     Form(&'static str),
     /// A share that is not a number.
     Share(String),
-    /// Unknown features of regressors.
-    Features,
 }
 
 impl fmt::Display for WordError {
@@ -80,9 +78,6 @@ impl fmt::Display for WordError {
         match self {
             WordError::Form(form) => write!(f, "write {form}"),
             WordError::Share(share) => write!(f, "share \"{share}\" is no number"),
-            WordError::Features => {
-                write!(f, "expected one of {}", Features::ALL.map(Features::name).join(", "))
-            }
         }
     }
 }

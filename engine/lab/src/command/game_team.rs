@@ -1,14 +1,14 @@
 //! `mavka-lab game … team`: several players of a small game by exact results and against the first one.
 
 use super::args::read_fraction;
+use crate::diversity::team::plot;
+use crate::diversity::team::report::Report;
 use crate::games::LearnError;
 use crate::games::cached::Cached;
 use crate::games::exam::{Kind, Solved};
 use crate::games::measure::solved_positions;
 use crate::games::team::measure::{Challenger, Member, Team, examine, meet};
 use crate::games::team::table::Table;
-use crate::measure::team::plot;
-use crate::measure::team::report::Report;
 use clap::Args;
 use engine::command::output::{Failure, Sink};
 use engine::interrupt::raised_by_ctrl_c;

@@ -1,7 +1,6 @@
 //! `mavka-lab internal`: arguments and output of [`crate::measure::internal`].
 
 use crate::measure::internal::survey::{Category, Survey, category};
-use crate::networks::LabNetworks;
 use clap::Args;
 use engine::command::args::positive;
 use engine::command::output::{Failure, Sink};
@@ -9,7 +8,7 @@ use engine::command::think::decoder;
 use engine::internal::teacher::Teacher;
 use engine::interrupt::raised_by_ctrl_c;
 use engine::options::settings::Settings;
-use engine::play::network::Networks;
+use engine::play::network::{Installed, Networks};
 use engine::progress::progress;
 use nn::writer::{Backup, Shape, Writer};
 use std::path::PathBuf;
@@ -55,7 +54,7 @@ impl Internal {
     /// # Errors
     /// A file or the network is refused, or standard output is closed.
     pub fn run(self) -> Result<(), Failure> {
-        let network = LabNetworks::default().open_anywhere(self.weights.as_deref())?;
+        let network = Installed::default().open_anywhere(self.weights.as_deref())?;
         let mut writer = self.writer()?;
         let bar = progress(2 * self.positions * self.measure.len());
         let survey = Survey {

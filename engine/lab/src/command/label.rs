@@ -1,8 +1,8 @@
-//! `mavka-lab label`: arguments of [`crate::measure::tune::labelling`].
+//! `mavka-lab label`: arguments of [`crate::labels::label_job`].
 
 use super::args::command_line;
-use crate::measure::tune::label::{Annotator, Effort};
-use crate::measure::tune::labelling::Labelling;
+use crate::labels::annotate::{Annotator, Effort};
+use crate::labels::label_job::Labelling;
 use clap::Args;
 use engine::command::args::read_option;
 use engine::command::output::Failure;

@@ -5,11 +5,12 @@ use super::args::{Program, read_openings};
 use crate::league::book::{Book, Entry};
 use crate::league::config::{Agent, League as Plan};
 use crate::league::journal::Journal;
-use crate::league::stage::Stage;
+use crate::league::report;
 use crate::league::standings::{Standings, cross_csv};
 use crate::league::tournament::{Listener, Tournament};
-use crate::league::{Fault, Timeouts, pgn, report};
-use crate::networks::fingerprint;
+use crate::matches::pgn;
+use crate::matches::stage::Stage;
+use crate::uci_client::{Fault, Timeouts};
 use clap::Args;
 use engine::command::args::{positive, settings_of};
 use engine::command::output::{Failure, Sink};
@@ -19,6 +20,7 @@ use engine::files::{
 };
 use engine::interrupt::raised_by_ctrl_c;
 use engine::markup::counted;
+use engine::play::network::load;
 use engine::progress::answer_ctrl_c;
 use engine::shard::Shard;
 use engine::stderr_log::write_stderr;
@@ -244,7 +246,7 @@ fn identity(
     if let Some(known) = networks.get(&file) {
         return Ok(known.clone());
     }
-    let hash = fingerprint((!file.is_empty()).then(|| Path::new(&file)))?;
+    let hash = load((!file.is_empty()).then(|| Path::new(&file)))?.hash;
     let identity = format!("{version}, network {hash}");
     networks.insert(file, identity.clone());
     Ok(identity)

@@ -1,19 +1,18 @@
-//! `mavka-lab leaves`: arguments of [`crate::leaves::harvest`].
+//! `mavka-lab leaves`: arguments of [`crate::labels::harvest`].
 
 use super::args::{WordError, command_line};
-use crate::leaves::fork_labels::ForkLabels;
-use crate::leaves::harvest::{Harvest, Method};
-use crate::leaves::quiet::QuietLabels;
-use crate::leaves::static_labels::StaticLabels;
-use crate::leaves::walk::Walk;
-use crate::measure::tune::label::Annotator;
-use crate::networks::LabNetworks;
+use crate::labels::annotate::Annotator;
+use crate::labels::fork_labels::ForkLabels;
+use crate::labels::harvest::{Harvest, Method};
+use crate::labels::quiet::QuietLabels;
+use crate::labels::static_labels::StaticLabels;
+use crate::labels::walk::Walk;
 use clap::{Args, ValueEnum};
 use engine::alphabeta::bundled::nnue;
 use engine::command::args::read_option;
 use engine::command::output::Failure;
 use engine::interrupt::raised_by_ctrl_c;
-use engine::play::network::Networks;
+use engine::play::network::{Installed, Networks};
 use engine::shard::Shard;
 use engine::stderr_log::write_stderr;
 use nn::rng::split_mix;
@@ -126,7 +125,7 @@ impl Leaves {
                     temperature: self.temperature,
                 };
                 let evaluator =
-                    LabNetworks::default().open_anywhere(self.weights.as_deref())?.evaluator;
+                    Installed::default().open_anywhere(self.weights.as_deref())?.evaluator;
                 let nodes = self.nodes;
                 self.harvest(ForkLabels { walk, evaluator, nodes })
             }

@@ -15,7 +15,6 @@ mod leaves;
 mod play_match;
 mod players;
 mod puzzles;
-mod regress;
 mod relabel;
 mod selfplay;
 mod team;
@@ -32,13 +31,8 @@ use engine::command::paths;
 use std::process::ExitCode;
 
 /// Exceptions in the check of paths: folders, which their commands check, and networks that a training may replace.
-const UNCHECKED: [(&str, &str); 5] = [
-    ("league", "out"),
-    ("train", "folder"),
-    ("regress", "folder"),
-    ("train-nnue", "init"),
-    ("train-writer", "init"),
-];
+pub const UNCHECKED: [(&str, &str); 4] =
+    [("league", "out"), ("train", "folder"), ("train-nnue", "init"), ("train-writer", "init")];
 
 /// The laboratory of the chess engine Mavka: matches, measurements, labels, training
 #[derive(Parser)]
@@ -50,7 +44,7 @@ pub struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Speak UCI, with the players and networks of paper 002 as well
+    /// Speak UCI, with the players of paper 002 as well
     Uci(uci::Uci),
     /// Measure evaluations per second against this machine's matrix-product peak
     Evalbench(evalbench::EvalBench),
@@ -70,8 +64,6 @@ enum Command {
     TrainWriter(train_writer::TrainWriter),
     /// Train the alpha-beta search's network of static evaluations
     TrainNnue(train_nnue::TrainNnue),
-    /// Train the regressors of paper 002 on labelled games, and print its table
-    Regress(regress::Regress),
     /// Learn Connect Four or Hex from nothing, and measure what was learnt
     Game(game::Games),
     /// Play a match between two UCI engines, or two settings of this one
@@ -124,7 +116,6 @@ impl Cli {
             Command::Train(train) => train.run(),
             Command::TrainWriter(train) => train.run(),
             Command::TrainNnue(train) => train.run(),
-            Command::Regress(regress) => regress.run(),
             Command::Game(game) => game.run(),
             Command::Match(play_match) => play_match.run(),
             Command::League(league) => league.run(),
@@ -144,106 +135,11 @@ impl Cli {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
 
     /// `clap`'s own debug assertions.
     #[test]
     fn the_command_line_is_sound() {
         Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn every_path_is_known_as_an_input_or_an_output() {
-        let inputs = [
-            "against",
-            "config",
-            "data",
-            "exclude",
-            "file",
-            "files",
-            "folder",
-            "init",
-            "judge",
-            "judged",
-            "kinds",
-            "labels",
-            "measure",
-            "merge",
-            "openings",
-            "puzzles",
-            "rewards",
-            "samples",
-            "successors",
-            "teacher",
-            "weights",
-            "writer",
-        ];
-        let outputs = ["clocks", "csv", "failures", "out", "pgn", "plot", "save"];
-        let known = inputs.into_iter().chain(outputs).map(str::to_owned).collect();
-        assert_eq!(paths::arguments(&Cli::command()), known);
-    }
-
-    /// Error of the files of a command line, empty without one.
-    fn refused(words: &str) -> String {
-        let words = ["mavka-lab"].into_iter().chain(words.split_whitespace());
-        let matches = Cli::command().try_get_matches_from(words).unwrap();
-        paths::check(&matches, &UNCHECKED).err().map(|why| why.to_string()).unwrap_or_default()
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn what_cannot_be_written_is_named_before_the_work() {
-        let folder = std::env::temp_dir().join(format!("mavka-lab-paths-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&folder);
-        fs::create_dir_all(folder.join("below")).unwrap();
-        fs::write(folder.join("old"), "").unwrap();
-        let made = std::process::Command::new("mkfifo").arg(folder.join("fifo")).status();
-        assert!(made.is_ok_and(|status| status.success()), "mkfifo");
-        for (link, target) in [("link", "old"), ("pipe", "fifo")] {
-            std::os::unix::fs::symlink(target, folder.join(link)).unwrap();
-        }
-        for words in [
-            "accuracy a --csv",
-            "accuracy a --plot",
-            "data a --plot",
-            "evalbench --plot",
-            "evalbench --save",
-            "imagination a --plot",
-            "label a --engine e --out",
-            "leaves a --engine e --out",
-            "match --nodes 1 --clocks",
-            "match --nodes 1 --csv",
-            "match --nodes 1 --pgn",
-            "puzzles a --failures",
-            "puzzles a --plot",
-            "relabel a --engine e --out",
-            "team a --plot",
-            "train --folder f --stages --plot",
-            "train-nnue --data a --out",
-            "train-writer --csv c --out",
-            "treebench --plot",
-            "tune a --csv",
-            "tune a --plot",
-        ] {
-            for (name, fault) in [
-                ("new", ""),
-                ("link", ""),
-                ("fifo", "a FIFO"),
-                ("pipe", "a FIFO"),
-                ("below", "a folder"),
-                ("/dev/null", "a device"),
-                ("/dev/full", "a device"),
-                ("absent/file", "absent does not exist"),
-            ] {
-                let why = refused(&format!("{words} {}", folder.join(name).display()));
-                assert_eq!(why.is_empty(), fault.is_empty(), "{words} {name}: {why}");
-                let (_, argument) = words.rsplit_once(' ').unwrap();
-                assert!(why.contains(fault), "{words} {name}: {why}");
-                assert!(fault.is_empty() || why.starts_with(argument), "{words} {name}: {why}");
-            }
-        }
-        assert_eq!(fs::read_dir(&folder).unwrap().count(), 5, "nothing is left or made");
-        fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]
@@ -292,28 +188,5 @@ mod tests {
                 .try_get_matches_from(["mavka-lab", "tune", "a", "--nodes", "400,0"])
                 .is_err()
         );
-    }
-
-    #[test]
-    fn outputs_of_any_command_are_neither_inputs_nor_each_other() {
-        for words in [
-            "tune labels --csv labels",
-            "tune labels --csv a --plot ./a",
-            "data a b=0.5 --plot b",
-            "puzzles a.csv --failures src/../a.csv",
-            "puzzles a.part --failures a",
-            "train-nnue --data a --out a",
-            "match --first-nodes 1 --second-nodes 1 --openings a --pgn a",
-        ] {
-            assert!(refused(words).contains("would overwrite"), "{words}");
-        }
-        for words in [
-            "uci",
-            "tune labels --csv a --plot b",
-            "train-nnue --data a --init b --out b",
-            "league src/a --out src",
-        ] {
-            assert_eq!(refused(words), "", "{words}");
-        }
     }
 }

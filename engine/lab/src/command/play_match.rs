@@ -2,14 +2,17 @@
 //! and writes the files; [`crate::league`] plays.
 
 use super::args::{Program, WordError, limits, read_openings};
-use crate::league::clocks::{Clocks, Remaining};
-use crate::league::pgn::{self, Tags};
-use crate::league::rules::{DrawRule, ResignRule, Rules};
-use crate::league::runner::Report;
-use crate::league::sprt::{Sprt, Unit};
-use crate::league::{Limit, Match, Seat, Timeouts};
-use crate::league::{csv, openings};
+use crate::matches::clocks::{Clocks, Remaining};
+use crate::matches::csv;
+use crate::matches::pgn::{self, Tags};
+use crate::matches::rules::Seat;
+use crate::matches::rules::{DrawRule, ResignRule, Rules};
+use crate::matches::runner::Match;
+use crate::matches::runner::Report;
+use crate::matches::sprt::{Sprt, Unit};
+use crate::openings;
 use crate::plots::{Curve, Picture};
+use crate::uci_client::{Limit, Timeouts};
 use clap::Args;
 use engine::command::args::{positive, read_milliseconds, read_option};
 use engine::command::output::{Failure, Sink};

@@ -1,7 +1,7 @@
-//! `mavka-lab players`: arguments and output of [`crate::players`].
+//! `mavka-lab players`: arguments and output of [`crate::diversity`].
 
-use crate::players::games::{Plan, PolicyGame, play};
-use crate::players::standing::{Standing, own_pieces, standings};
+use crate::diversity::games::{Plan, PolicyGame, play};
+use crate::diversity::standing::{Standing, own_pieces, standings};
 use crate::plots::boards::{self, Board};
 use clap::Args;
 use engine::command::output::{Failure, Sink};

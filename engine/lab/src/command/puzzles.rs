@@ -2,10 +2,10 @@
 //! program by default: the result is what a GUI would get, and other engines are comparable.
 
 use super::args::{command_line, limits};
-use crate::league::{Fault, Limit, Process};
 use crate::measure::puzzles::open::open;
 use crate::measure::puzzles::uci_solver::UciSolver;
 use crate::measure::puzzles::{Attempt, Puzzle, Score, Task, VALUE_MARGINS, plot, solve_all};
+use crate::uci_client::{Fault, Limit, Process};
 use clap::Args;
 use engine::command::args::{positive, read_option};
 use engine::command::output::{Failure, Sink};

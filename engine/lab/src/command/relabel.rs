@@ -1,8 +1,8 @@
-//! `mavka-lab relabel`: arguments of [`crate::leaves::relabel`], and the labels as training data.
+//! `mavka-lab relabel`: arguments of [`crate::labels::relabel`], and the labels as training data.
 
 use super::args::command_line;
-use crate::leaves::relabel::{Relabelling, Selection};
-use crate::measure::tune::label::Annotator;
+use crate::labels::annotate::Annotator;
+use crate::labels::relabel::{Relabelling, Selection};
 use clap::{Args, ValueEnum};
 use engine::command::args::{positive, read_option};
 use engine::command::output::Failure;

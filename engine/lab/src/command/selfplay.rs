@@ -1,15 +1,14 @@
 //! `mavka-lab selfplay`: arguments of [`crate::selfplay::run`].
 
 use super::args::{WordError, read_openings};
-use crate::league::openings;
 use crate::measure::tune::trial::Setting;
-use crate::networks::LabNetworks;
+use crate::openings;
 use crate::selfplay::game::Recipe;
 use crate::selfplay::run::{Played, SelfPlay};
 use clap::Args;
 use engine::command::output::Failure;
 use engine::interrupt::raised_by_ctrl_c;
-use engine::play::network::Networks;
+use engine::play::network::{Installed, Networks};
 use engine::shard::Shard;
 use engine::stderr_log::write_stderr;
 use std::num::{NonZeroU64, NonZeroUsize};
@@ -108,7 +107,7 @@ impl SelfPlayArgs {
                 settings: self.setting.settings,
             },
             openings,
-            network: LabNetworks::default().open_anywhere(self.weights.as_deref())?,
+            network: Installed::default().open_anywhere(self.weights.as_deref())?,
             concurrency: self.concurrency.map(usize::from),
             seed: self.seed,
             shard: self.shard,

@@ -1,16 +1,17 @@
-//! `mavka-lab team`: arguments and output of [`crate::measure::team`].
+//! `mavka-lab team`: arguments and output of [`crate::diversity::team`].
 
 use super::args::{read_fraction, read_openings};
+use crate::diversity::team::report::Report;
+use crate::diversity::team::task::Item;
+use crate::diversity::team::{plot, run};
 use crate::measure::puzzles::open::open;
-use crate::measure::puzzles::{Puzzle, Task, spread};
-use crate::measure::team::report::Report;
-use crate::measure::team::task::Item;
-use crate::measure::team::{plot, run};
-use crate::networks::LabNetworks;
+use crate::measure::puzzles::{Puzzle, Task};
+use crate::spread::spread;
 use clap::Args;
 use engine::command::output::{Failure, Sink};
 use engine::interrupt::raised_by_ctrl_c;
 use engine::play::lineup::{Lineup, LineupPlan};
+use engine::play::network::Installed;
 use engine::progress::progress;
 use engine::workers::{Crew, cores};
 use std::path::PathBuf;
@@ -76,7 +77,7 @@ impl TeamArgs {
             noise: self.noise,
             nodes: self.nodes,
         };
-        let lineup = Lineup::open(&LabNetworks::default(), &plan)?;
+        let lineup = Lineup::open(&Installed::default(), &plan)?;
         let mut out = Sink::default();
         lineup.names().for_each(|name| out.say(name));
         let bar = progress(items.len());

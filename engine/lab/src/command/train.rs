@@ -11,16 +11,13 @@ use engine::stderr_log::write_stderr;
 use engine::workers::cores;
 use indicatif::{ProgressBar, ProgressStyle};
 use nn::checkpoint::Network;
-use nn::device::{Backend, pick};
 use nn::net::{Layout, NetConfig};
 use nn::precision::Arithmetic;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use train::network::{
-    BurnStep, CpuStep, Loss, Progress, RunConfig, Session, Step, TeamConfig, Watcher,
-};
+use train::network::{CpuStep, Loss, Progress, RunConfig, Session, TeamConfig, Watcher};
 
 /// Train a network; run again with the same folder to go on.
 #[derive(Args, Debug)]
@@ -81,10 +78,7 @@ pub struct Train {
     /// Arithmetic of the hand-written CPU kernels' products: auto (the fastest this CPU has), single or bf16
     #[arg(long, default_value = "auto")]
     arithmetic: Arithmetic,
-    /// `cpu` trains on hand-written kernels, `cuda` through burn on a GPU.
-    #[arg(long, default_value = "cpu")]
-    device: Backend,
-    /// Train on the CPU for a few seconds, keep nothing and tell where the time went.
+    /// Train for a few seconds, keep nothing and tell where the time went.
     #[arg(long)]
     stages: bool,
     /// Seconds of that.
@@ -189,9 +183,11 @@ fn work(args: &Train) -> Result<(), Failure> {
     let style = ProgressStyle::with_template("{bar:30} {human_pos}/{human_len} {eta} {msg}")?;
     let bar = ProgressBar::new(config.schedule.examples).with_style(style);
     let deadline = args.minutes.and_then(|most| Instant::now().checked_add(minutes(most)));
-    let mut step = step(args, &config);
+    // A step is one player's.
+    let layout = Layout::new(&NetConfig { players: 1, ..config.network.clone() });
+    let mut step = CpuStep::new(layout, config.loss.clone(), args.arithmetic, threads(args));
     let mut bar = Bar { bar, deadline, raised: raised_by_ctrl_c()?, folder: args.folder.clone() };
-    let network = train::network::run(&config, &session, step.as_mut(), &mut bar)?;
+    let network = train::network::run(&config, &session, &mut step, &mut bar)?;
     let file = args.folder.join("network.safetensors");
     write_stderr(format_args!("{} parameters in {}", network.values.len(), file.display()));
     Ok(())
@@ -207,12 +203,6 @@ fn threads(args: &Train) -> usize {
 }
 
 fn stages(args: &Train, config: &RunConfig) -> Result<(), Failure> {
-    if args.device != Backend::Cpu {
-        return Err("stages are those of the hand-written kernels: --device cpu".into());
-    }
-    if config.network.piece_blocks > 0 {
-        return Err("stages are those of networks without piece_blocks".into());
-    }
     let (time, threads) = (Duration::from_secs_f64(args.seconds.clamp(0.1, 600.0)), threads(args));
     let budget = train::network::measure(config, args.arithmetic, threads, time)?;
     let times = TrainingTimes::new(&budget, threads);
@@ -222,22 +212,6 @@ fn stages(args: &Train, config: &RunConfig) -> Result<(), Failure> {
         times.draw(path)?;
     }
     out.end()
-}
-
-/// Implementation of the gradient on the device.
-fn step(args: &Train, config: &RunConfig) -> Box<dyn Step> {
-    // A step is one player's.
-    let network = NetConfig { players: 1, ..config.network.clone() };
-    let (layout, loss) = (Layout::new(&network), config.loss.clone());
-    // The kernels have no gradient of piece blocks.
-    if args.device == Backend::Cpu && config.network.piece_blocks == 0 {
-        return Box::new(CpuStep::new(layout, loss, args.arithmetic, threads(args)));
-    }
-    let (device, note) = pick(args.device);
-    if let Some(note) = note {
-        write_stderr(note);
-    }
-    Box::new(BurnStep::new(layout, loss, device))
 }
 
 fn load_config(path: &Path) -> Result<RunConfig, Failure> {

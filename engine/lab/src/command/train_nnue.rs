@@ -1,7 +1,7 @@
 //! `mavka-lab train-nnue`: trains the alpha-beta search's network of static evaluations.
 
 use super::args::read_share;
-use crate::leaves::successors::{Values, successors};
+use crate::labels::successors::{Values, successors};
 use clap::Args;
 use engine::command::output::{Failure, Sink};
 use engine::interrupt::raised_by_ctrl_c;

@@ -1,7 +1,6 @@
-//! `mavka-lab uci`: the engine on standard input and output, with the players and networks of the laboratory.
+//! `mavka-lab uci`: the engine on standard input and output, with the conventional players.
 
 use crate::conventional::PLAYERS;
-use crate::networks::LabNetworks;
 use clap::Args;
 use engine::Setup;
 use engine::command::output::Failure;
@@ -24,7 +23,7 @@ impl Uci {
     /// None so far; the signature is that of all subcommands.
     pub fn run(self) -> Result<(), Failure> {
         self.product.run_with(|installed| Setup {
-            networks: Arc::new(LabNetworks { installed }),
+            networks: Arc::new(installed),
             players: &PLAYERS,
             ..Setup::default()
         })

@@ -28,7 +28,7 @@ const FULL: i32 = 24;
 #[must_use]
 pub fn evaluate(position: &Chess) -> i32 {
     let board = position.board();
-    let phase = pieces(board.iter().map(|(_, piece)| piece.role));
+    let phase = phase(board.iter().map(|(_, piece)| piece.role));
     let mut score = 0;
     for (square, piece) in board.iter() {
         let own = board.by_color(piece.color);
@@ -43,14 +43,8 @@ pub fn evaluate(position: &Chess) -> i32 {
     score + TEMPO
 }
 
-/// Game phase: 1 with all pieces, 0 with kings and pawns only.
-#[must_use]
-pub fn phase(roles: impl Iterator<Item = Role>) -> f32 {
-    pieces(roles) as f32 / FULL as f32
-}
-
 /// Game phase from 0 to `FULL`.
-fn pieces(roles: impl Iterator<Item = Role>) -> i32 {
+fn phase(roles: impl Iterator<Item = Role>) -> i32 {
     roles.map(weight).sum::<i32>().min(FULL)
 }
 

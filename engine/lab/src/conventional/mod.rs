@@ -1,6 +1,5 @@
 //! Players without deep networks, after paper 002 (section "Tree engines"): [`negamax`] is minimax and alpha-beta with
-//! classical heuristics and a hand-crafted [`evaluation`], [`uct`] is Monte-Carlo tree search with random games,
-//! [`regress`] has small networks that evaluate a board. They are independent of clocks and protocols: a watch stops
+//! classical heuristics and a hand-crafted [`evaluation`], [`uct`] is Monte-Carlo tree search with random games. They are independent of clocks and protocols: a watch stops
 //! them.
 //!
 //! They are opponents for low ratings of the league, and share chess, options and reports with the network's search.
@@ -8,7 +7,6 @@
 pub mod evaluation;
 pub mod negamax;
 mod refutations;
-pub mod regress;
 pub mod uct;
 
 use engine::play::player::{Player, PlayerFound, PlayerQuestion, PlayerWatch, StaticPlayer};

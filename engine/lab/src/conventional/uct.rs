@@ -1,16 +1,21 @@
-//! Monte-Carlo tree search by UCT, as in paper 002: `value / visits + sqrt(2 ln(parent's visits) / (visits + 1))`,
-//! leaves evaluated by random games. Its best variant evaluates all children of an expanded node by the static
-//! evaluation and one random game each, and backs up their maximum or mean, depending on depth.
+//! UCT of paper 002: the ordinary tree search with uniform priors, leaves evaluated by random games. Its best variant
+//! evaluates all children of an expanded node by the static evaluation and one random game each, and backs up their
+//! maximum. The paper backs up their mean deep in the tree; here the maximum serves at every depth.
 
 use super::evaluation::evaluate;
 use engine::alphabeta::scale::win;
 use engine::chess::action::Action;
-use engine::chess::ending::{by_board, by_fifty_moves, by_repetition, key};
+use engine::chess::ending::{by_board, key};
 use engine::chess::game::Game;
 use engine::play::player::{PlayerFound, PlayerWatch};
-use engine::world::rollout::random_game;
+use engine::world::RulesWorld;
+use engine::world::rollout::{params, random_game};
+use engine::world::rules::{Scoring, State};
+use mcts::{Params, Patient, Searcher, Snapshot};
 use nn::rng::Rng;
+use nn::{EvalError, Evaluation, Evaluator, Query};
 use shakmaty::{Chess, Position};
+use std::sync::Arc;
 
 /// Evaluation of a leaf.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,13 +26,12 @@ pub enum LeafValue {
     Heuristics,
 }
 
-/// Depth in plies from which the mean of the children is backed up instead of the maximum: deep in the tree a single
-/// overestimated child misleads. Guess: the paper gives none.
-const MEAN_FROM_PLY: usize = 4;
 /// Weight of the static evaluation in a child's value; the random game has the rest. Guess.
-const EVALUATION_WEIGHT: f64 = 0.5;
-/// Maximum number of nodes: about 300 MB.
-const MAX_NODES: usize = 8_000_000;
+const EVALUATION_WEIGHT: f32 = 0.5;
+/// Exploration of a uniform prior over thirty moves, about that of UCT's `sqrt(2 ln(N) / (n + 1))` at 100 to 300 visits.
+const C_PUCT: f32 = 16.0;
+/// Memory of the tree, in bytes.
+const MEMORY: usize = 256 << 20;
 
 /// Position and limits of a search.
 #[derive(Clone, Copy, Debug)]
@@ -44,204 +48,103 @@ pub struct UctRequest<'a> {
     pub playouts: Option<u64>,
 }
 
-/// A move of the tree. Values are win probabilities of the side that made it.
-struct Node {
-    action: Action,
-    visits: u32,
-    sum: f64,
-    /// Indices of its replies; empty before expansion.
-    children: std::ops::Range<usize>,
-    /// The game is over: value for the side that made the move.
-    end: Option<f64>,
-}
-
-impl Node {
-    fn new(action: Action) -> Node {
-        Node { action, visits: 0, sum: 0.0, children: 0..0, end: None }
-    }
-
-    fn mean(&self) -> f64 {
-        self.sum / f64::from(self.visits.max(1))
-    }
-
-    /// Eq. 1 of paper 002; unvisited moves come first.
-    fn bound(&self, parent_visits: u32) -> f64 {
-        if self.visits == 0 {
-            return f64::INFINITY;
-        }
-        let visits = f64::from(self.visits);
-        self.sum / visits + (2.0 * f64::from(parent_visits.max(1)).ln() / (visits + 1.0)).sqrt()
-    }
-}
-
 /// Searches until the watch or the playouts end it. None without moves.
 pub fn search(question: &UctRequest<'_>, watch: &mut dyn PlayerWatch) -> Option<PlayerFound> {
-    let first = *question.allowed.first()?;
-    let mut tree = Tree {
-        question,
-        nodes: vec![Node::new(first)],
-        random: Rng::from_state(question.seed ^ key(question.game.position())),
-        depth: 0,
-        deepest: 0,
-    };
-    tree.nodes[0].children = 1..1 + question.allowed.len();
-    tree.nodes.extend(question.allowed.iter().map(|action| Node::new(*action)));
-    let mut playouts = 0;
-    while question.playouts.is_none_or(|most| playouts < most) && !watch.is_over(playouts) {
-        tree.playout();
-        playouts += 1;
+    let UctRequest { game, allowed, leaf, seed, playouts } = *question;
+    let world = RulesWorld::new(Arc::new(RandomGames { leaf, seed }), Scoring::Mean, 1.0);
+    // An exploration constant as in UCT.
+    let params = Params { c_puct: C_PUCT, c_factor: 0.0, ..params(seed) };
+    let mut searcher = Searcher::new(params, MEMORY);
+    searcher.set_root(State::root(game));
+    searcher.restrict_root(allowed);
+    let (mut done, mut seldepth, mut best) = (0, 1, None);
+    while playouts.is_none_or(|most| done < most) && !(done > 0 && watch.is_over(done)) {
+        let Snapshot { playouts, lines, depth, seldepth: plies, .. } =
+            searcher.run(&world, 1, Some(1), &Patient).snapshot;
+        if playouts == 0 {
+            break;
+        }
+        (done, seldepth) = (done + playouts, seldepth.max(plies));
+        let Some(line) = lines.into_iter().next() else { break };
+        let (win, mate_plies) = (line.value.q(), line.mate_plies);
+        let found = PlayerFound { line: line.moves, win, mate_plies, depth, seldepth, nodes: done };
         // Reports whenever the number of playouts has doubled.
-        if playouts.is_power_of_two() && playouts >= 16 {
-            watch.on_found(&tree.found(playouts));
+        if done.is_power_of_two() && done >= 16 {
+            watch.on_found(&found);
         }
+        best = Some(found);
     }
-    Some(tree.found(playouts))
+    best
 }
 
-struct Tree<'a> {
-    question: &'a UctRequest<'a>,
-    /// The root has index 0.
-    nodes: Vec<Node>,
-    random: Rng,
-    /// Sum over playouts, and maximum.
-    depth: u64,
-    deepest: usize,
+/// Evaluates positions by random games: uniform policy, so that the visits alone decide.
+struct RandomGames {
+    leaf: LeafValue,
+    seed: u64,
 }
 
-impl Tree<'_> {
-    fn playout(&mut self) {
-        let mut position = self.question.game.position().clone();
-        let mut keys = self.question.game.keys().to_vec();
-        let mut path = vec![0];
-        loop {
-            let at = path[path.len() - 1];
-            let node = &self.nodes[at];
-            if node.end.is_some() || node.children.is_empty() {
-                break;
-            }
-            let visits = node.visits;
-            // Ties: the first.
-            let best = node.children.clone().rev().max_by(|a, b| {
-                self.nodes[*a].bound(visits).total_cmp(&self.nodes[*b].bound(visits))
-            });
-            let Some(best) = best else { break };
-            if let Some(m) = self.nodes[best].action.to_move(&position) {
-                position.play_unchecked(m);
-            }
-            keys.push(key(&position));
-            path.push(best);
+impl RandomGames {
+    fn answer(&self, query: &Query<'_>) -> Result<Evaluation, EvalError> {
+        let moves = query.legal.len();
+        if moves == 0 {
+            return Err(EvalError::NoMoves);
         }
-        let depth = path.len() - 1;
-        self.depth += depth as u64;
-        self.deepest = self.deepest.max(depth);
-        let leaf = path[depth];
-        // For the side that made the last move.
-        let mut value = match self.nodes[leaf].end {
-            Some(end) => end,
-            None => 1.0 - self.leaf(leaf, &position, &keys, depth),
-        };
-        for at in path.into_iter().rev() {
-            let node = &mut self.nodes[at];
-            node.visits += 1;
-            node.sum += value;
-            value = 1.0 - value;
-        }
-    }
-
-    /// Value of a new leaf for its side to move. Adds its children, or marks it as terminal.
-    fn leaf(&mut self, leaf: usize, position: &Chess, keys: &[u64], depth: usize) -> f64 {
-        let moves = position.legal_moves();
-        let drawn = by_fifty_moves(position) || by_repetition(position, keys);
-        let end = match by_board(position, moves.len()) {
-            Some(ending) if ending.winner().is_some() => Some(0.0),
-            Some(_) => Some(0.5),
-            None if drawn => Some(0.5),
-            None => None,
-        };
-        if let Some(value) = end {
-            self.nodes[leaf].end = Some(1.0 - value);
-            return value;
-        }
-        let begin = self.nodes.len();
-        if begin + moves.len() <= MAX_NODES {
-            self.nodes.extend(moves.iter().map(|m| Node::new(Action::new(*m))));
-            self.nodes[leaf].children = begin..self.nodes.len();
-        }
-        match self.question.leaf {
+        let mut random = Rng::from_state(self.seed ^ key(query.position));
+        let (value, action_values) = match self.leaf {
             LeafValue::Rollouts(games) => {
                 let games = games.max(1);
-                (0..games).map(|_| self.rollout(position)).sum::<f64>() / games as f64
+                let wins: f32 = (0..games).map(|_| rollout(query.position, &mut random)).sum();
+                (wins / games as f32, vec![0.5; moves])
             }
             LeafValue::Heuristics => {
-                let values: Vec<f64> = moves
-                    .iter()
-                    .map(|m| {
-                        let mut next = position.clone();
-                        next.play_unchecked(*m);
-                        1.0 - self.evaluate(&next)
-                    })
-                    .collect();
-                for (node, value) in self.nodes[begin..].iter_mut().zip(&values) {
-                    // The evaluation of a child is its first visit.
-                    (node.visits, node.sum) = (1, *value);
-                }
-                if depth < MEAN_FROM_PLY {
-                    values.iter().copied().fold(0.0, f64::max)
-                } else {
-                    values.iter().sum::<f64>() / values.len() as f64
-                }
+                let after = |m: &shakmaty::Move| {
+                    let mut next = query.position.clone();
+                    next.play_unchecked(*m);
+                    1.0 - by_hand(&next, &mut random)
+                };
+                let values: Vec<f32> = query.legal.iter().map(after).collect();
+                (values.iter().copied().fold(0.0, f32::max), values)
             }
-        }
+        };
+        Ok(Evaluation {
+            wdl: [value, 0.0, 1.0 - value],
+            value,
+            value_mode: value,
+            action_modes: action_values.clone(),
+            action_values,
+            policy: vec![1.0 / moves as f32; moves],
+        })
+    }
+}
+
+impl Evaluator for RandomGames {
+    fn evaluate(&self, batch: &[Query<'_>]) -> Result<Vec<Evaluation>, EvalError> {
+        batch.iter().map(|query| self.answer(query)).collect()
     }
 
-    /// Value of a position for its side to move: static evaluation and a random game.
-    fn evaluate(&mut self, position: &Chess) -> f64 {
-        match by_board(position, position.legal_moves().len()) {
-            Some(ending) if ending.winner().is_some() => 0.0,
-            Some(_) => 0.5,
-            None => {
-                let by_hand = f64::from(win(evaluate(position)));
-                EVALUATION_WEIGHT * by_hand + (1.0 - EVALUATION_WEIGHT) * self.rollout(position)
-            }
+    fn preferred_batch(&self) -> usize {
+        1
+    }
+}
+
+/// Value of a position for its side to move: static evaluation and a random game.
+fn by_hand(position: &Chess, random: &mut Rng) -> f32 {
+    match by_board(position, position.legal_moves().len()) {
+        Some(ending) if ending.winner().is_some() => 0.0,
+        Some(_) => 0.5,
+        None => {
+            EVALUATION_WEIGHT * win(evaluate(position))
+                + (1.0 - EVALUATION_WEIGHT) * rollout(position, random)
         }
     }
+}
 
-    fn rollout(&mut self, position: &Chess) -> f64 {
-        match random_game(position.clone(), &mut self.random) {
-            Some(winner) if winner == position.turn() => 1.0,
-            Some(_) => 0.0,
-            None => 0.5,
-        }
-    }
-
-    /// Principal variation by visits.
-    fn found(&self, playouts: u64) -> PlayerFound {
-        let mut line = Vec::new();
-        let mut at = 0;
-        loop {
-            let children = self.nodes[at].children.clone();
-            // Ties: the better mean, then the first.
-            let best = children.rev().max_by(|a, b| {
-                let (a, b) = (&self.nodes[*a], &self.nodes[*b]);
-                a.visits.cmp(&b.visits).then(a.mean().total_cmp(&b.mean()))
-            });
-            match best {
-                Some(best) if line.is_empty() || self.nodes[best].visits > 1 => {
-                    line.push((best, self.nodes[best].action));
-                    at = best;
-                }
-                _ => break,
-            }
-        }
-        let value = line.first().map_or(0.5, |(best, _)| self.nodes[*best].mean());
-        PlayerFound {
-            line: line.into_iter().map(|(_, action)| action).collect(),
-            win: value as f32,
-            mate_plies: None,
-            depth: u32::try_from(self.depth / playouts.max(1)).unwrap_or(0).max(1),
-            seldepth: u32::try_from(self.deepest).unwrap_or(0).max(1),
-            nodes: playouts,
-        }
+/// Result of a random game for the side to move.
+fn rollout(position: &Chess, random: &mut Rng) -> f32 {
+    match random_game(position.clone(), random) {
+        Some(winner) if winner == position.turn() => 1.0,
+        Some(_) => 0.0,
+        None => 0.5,
     }
 }
 
@@ -308,30 +211,5 @@ mod tests {
         let (game, found) = run(fen, LeafValue::Heuristics, 0, 100);
         assert_eq!(game.uci(found.line[0]), "h3g4", "{found:?}");
         assert!(found.win > 0.6, "{found:?}");
-    }
-
-    #[test]
-    fn each_playout_counts_once_and_the_bound_is_the_printed_one() {
-        let node = Node { visits: 3, sum: 2.0, ..Node::new(Action::from(796)) };
-        let printed = 2.0 / 3.0 + (2.0 * 10f64.ln() / 4.0).sqrt();
-        assert!((node.bound(10) - printed).abs() < 1e-12);
-        let game = Game::default();
-        let allowed = game.legal_actions();
-        let leaf = LeafValue::Rollouts(1);
-        let question = UctRequest { game: &game, allowed: &allowed, leaf, seed: 1, playouts: None };
-        let mut tree = Tree {
-            question: &question,
-            nodes: vec![Node::new(allowed[0])],
-            random: Rng::from_state(1),
-            depth: 0,
-            deepest: 0,
-        };
-        tree.nodes[0].children = 1..21;
-        tree.nodes.extend(allowed.iter().map(|action| Node::new(*action)));
-        (0..200).for_each(|_| tree.playout());
-        assert_eq!(tree.nodes[0].visits, 200);
-        let below: u32 = tree.nodes[1..21].iter().map(|node| node.visits).sum();
-        assert_eq!(below, 200);
-        assert!(tree.nodes[1..21].iter().all(|node| node.visits > 3), "each is tried");
     }
 }

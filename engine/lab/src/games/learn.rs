@@ -2,11 +2,12 @@
 //! is a line of a journal, so that a kill costs at most the games in progress and the training of one generation.
 
 use super::cached::Cached;
-use super::error::{LearnError, read_lines, read_own_text};
+use super::error::{LearnError, read_lines};
 use super::exam::{Kind, Question, Solved, mark, questions, read_questions, without_search};
-use super::measure::{contest, mark_search};
+use super::measure::mark_search;
 use super::progress::{self, Row};
 use super::record::{Record, RecordError, read_games, samples};
+use super::reference::elo;
 use super::sample::Sample;
 use super::selfplay::{Cast, Play, Player};
 use super::settings::{CONFIG, Settings, check_settings};
@@ -29,8 +30,6 @@ use std::time::Instant;
 
 /// Generations whose games say how the players of a team differ.
 const STANDING_GENERATIONS: usize = 4;
-/// Score from which the next matches are played against the newer network.
-const NEW_REFERENCE: f64 = 0.75;
 
 /// When a run ends.
 #[derive(Clone, Copy, Debug)]
@@ -161,7 +160,7 @@ impl<'a, G: Solved> Run<'a, G> {
             let trained = start.elapsed().as_secs_f64() - played;
             let after = self.trainer.averaged();
             let optimal = self.optimal(&after)?;
-            let elo = self.elo(&before, &after)?;
+            let elo = elo(self.game, self.settings, self.folder, [&before, &after])?;
             let all = start.elapsed().as_secs_f64();
             let last = self.rows.last();
             let row = Row {
@@ -361,38 +360,6 @@ impl<'a, G: Solved> Run<'a, G> {
             mark(self.game, exam, |state| without_search(&network, self.game, state, false));
         let search = mark_search(self.game, &network, exam, self.settings.play.long);
         Ok(Some([policy.share(), search.share()]))
-    }
-
-    /// Elo of the newest network against the first, by a match against the latest reference.
-    fn elo(&self, before: &NetworkFile, after: &NetworkFile) -> Result<f64, LearnError> {
-        let path = self.folder.join("reference.safetensors");
-        let base = self.folder.join("reference.json");
-        let (reference, elo) = if path.exists() && base.exists() {
-            let reference = NetworkFile::load(&path).map_err(LearnError::parameters(&path))?;
-            let text = read_own_text(&base)?;
-            let elo: f64 = text.trim().parse().map_err(|why| {
-                LearnError::Damaged(base.clone(), format!("not an Elo rating ({why})"))
-            })?;
-            (reference, elo)
-        } else {
-            (before.clone(), 0.0)
-        };
-        let [new, old] = [after, &reference].map(|network| self.board_net(network));
-        let games = self.settings.contest;
-        let playouts = self.settings.play.short;
-        let score = contest(self.game, [&new?, &old?], playouts, games, self.settings.seed);
-        // One game more, drawn: a won match of a few games has no end otherwise.
-        let score = (score * games as f64 + 0.5) / (games as f64 + 1.0);
-        let newest = elo + 400.0 * (score / (1.0 - score)).log10();
-        if !path.exists() {
-            reference.save(&path).map_err(LearnError::parameters(&path))?;
-            write_whole(&base, "0").map_err(FileError::of(&base))?;
-        }
-        if score >= NEW_REFERENCE {
-            after.save(&path).map_err(LearnError::parameters(&path))?;
-            write_whole(&base, newest.to_string()).map_err(FileError::of(&base))?;
-        }
-        Ok(newest)
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! | file | about |
 //! |---|---|
-//! | `sample`, `losses`, `gradient` | batches of labelled positions; losses and gradient of the network |
-//! | `twin` | the same in burn, the reference of the tests |
+//! | `sample`, `losses` | batches of labelled positions; weights of the losses |
+//! | `twin` | the network in burn: losses and gradient, and the reference of the forward pass of `games` |
 //! | `record` | games as lines of JSON |
 //! | `cached` | opinions of a network, each asked for once |
 //! | `selfplay` | games of the network against itself |
@@ -12,7 +12,7 @@
 //! | `teacher` | games of the solver, with exact labels |
 //! | `settings` | the settings of a run |
 //! | `learn` | generations: self-play, training, measurement |
-//! | `progress` | the curve of a run |
+//! | `progress`, `reference` | the curve of a run; its Elo |
 //! | `team` | several players in one network that learn to differ (paper 003) |
 //! | `learned` | the network as the rules of the search |
 //! | `openings` | the values of all first moves, exact and by a search |
@@ -23,7 +23,6 @@ pub mod cached;
 mod error;
 mod exact;
 pub mod exam;
-mod gradient;
 pub mod league;
 pub mod learn;
 mod learned;
@@ -32,6 +31,7 @@ pub mod measure;
 mod openings;
 mod progress;
 mod record;
+mod reference;
 mod sample;
 mod selfplay;
 pub mod settings;
@@ -40,7 +40,6 @@ pub mod team;
 #[cfg(test)]
 mod tests;
 mod trainer;
-#[cfg(test)]
 mod twin;
 
 pub use error::LearnError;

@@ -1,8 +1,8 @@
 //! Finished games of a league and their counts.
 
-use super::openings::Opening;
-use super::rules::{Played, Seat};
-use super::tally::{Record, Tallies, total};
+use crate::matches::rules::{Played, Seat};
+use crate::matches::tally::{Record, Tallies, total};
+use crate::openings::Opening;
 use shakmaty::ByColor;
 use std::collections::BTreeMap;
 
@@ -106,8 +106,8 @@ pub fn key(agents: ByColor<usize>) -> ((usize, usize), Seat) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::rules::Ending;
     use super::*;
+    use crate::matches::rules::Ending;
     use shakmaty::Color;
 
     pub(crate) fn entry(pair: usize, white: usize, black: usize, winner: Option<Color>) -> Entry {

@@ -1,9 +1,9 @@
 //! League configuration in TOML: agents, pairing, openings, rules. An unknown key is an error, so that a typo does not
 //! select a default.
 
-use super::limit::Limit;
 use super::pairing::Pairing;
-use super::rules::{DrawRule, ResignRule, Rules};
+use crate::matches::rules::{DrawRule, ResignRule, Rules};
+use crate::uci_client::limit::Limit;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;

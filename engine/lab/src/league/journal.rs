@@ -9,8 +9,8 @@ mod upgrade;
 
 use super::book::{Entry, Resume};
 use super::config::{Agent, League};
-use super::openings::Opening;
-use super::rules::{Ending, Played, Ply, Warnings};
+use crate::matches::rules::{Ending, Played, Ply, Warnings};
+use crate::openings::Opening;
 use engine::chess::game::Game;
 use engine::errors::{FileError, wraps};
 use engine::files::{JournalFile, OpenError, is_cut_journal, whole_lines};

@@ -2,7 +2,7 @@
 //! resumes identically.
 
 use super::ratings::{Meeting, expected, outlook};
-use super::tally::{Tallies, total};
+use crate::matches::tally::{Tallies, total};
 use std::collections::BTreeMap;
 
 /// Minimum time of a move in seconds: overhead of the connection.
@@ -81,8 +81,8 @@ pub fn meetings(tallies: &Tallies) -> Vec<Meeting<'_>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tally::{Record, Tally};
     use super::*;
+    use crate::matches::tally::{Record, Tally};
     use std::time::Duration;
 
     /// Simulates: every pair scores by the agents' indices; counts the pairings.

@@ -5,8 +5,8 @@
 //! pseudo-maximum likelihood, `H⁻¹ V H⁻¹` (White 1982): `H` is the curvature, `V` the scatter of the scores
 //! of *pairs* of games about their expectation, for the two games of a pair share an opening.
 
-use super::elo::{Z95, normal_cdf};
-use super::tally::Tally;
+use crate::matches::elo::{Z95, normal_cdf};
+use crate::matches::tally::Tally;
 use std::f64::consts::LN_10;
 
 /// Natural units per Elo.
@@ -298,8 +298,8 @@ fn about_the_mean(covariance: &[Vec<f64>], unit: f64) -> Vec<Vec<f64>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::elo::{self, expected_score, judge};
     use super::*;
+    use crate::matches::elo::{self, expected_score, judge};
 
     fn tally(wins: u64, draws: u64, losses: u64, pairs: [u64; 5]) -> Tally {
         let mut tally = Tally::default();

@@ -2,10 +2,10 @@
 
 use super::book::Book;
 use super::config::League;
-use super::elo::Z95;
 use super::pairing::meetings;
 use super::ratings::rate;
-use super::tally::Record;
+use crate::matches::elo::Z95;
+use crate::matches::tally::Record;
 use engine::files::csv_field;
 use engine::markup::counted;
 use std::fmt::Write as _;
@@ -241,9 +241,9 @@ pub fn cross_csv(league: &League, book: &Book) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::book::Entry;
-    use super::super::openings::Opening;
-    use super::super::rules::{Ending, Played};
     use super::*;
+    use crate::matches::rules::{Ending, Played};
+    use crate::openings::Opening;
     use shakmaty::{ByColor, Color};
 
     fn league() -> League {

@@ -2,9 +2,9 @@
 
 use super::book::{Book, Entry, Resume, key};
 use super::config::League;
-use super::openings::{self, Opening};
-use super::rules::Played;
-use super::stage::{Job, Schedule};
+use crate::matches::rules::Played;
+use crate::matches::stage::{Job, Schedule};
+use crate::openings::{self, Opening};
 use engine::shard::Shard;
 use nn::rng::Rng;
 use shakmaty::ByColor;
@@ -159,7 +159,7 @@ impl<L: Listener> Schedule for Tournament<'_, L> {
             return;
         }
         let Job { pair, game, agents, opening, .. } = job;
-        let date = super::pgn::today();
+        let date = crate::matches::pgn::today();
         self.book.add(Entry { pair, game, agents, date, opening, played });
         if let Some(entry) = self.book.games().last() {
             self.over |= !self.listener.on_game(entry, &self.book);
@@ -169,10 +169,10 @@ impl<L: Listener> Schedule for Tournament<'_, L> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake::first_mover;
-    use super::super::rules::Ending;
-    use super::super::stage::Stage;
     use super::*;
+    use crate::matches::rules::Ending;
+    use crate::matches::stage::Stage;
+    use crate::uci_client::fake::first_mover;
 
     struct GameCounter {
         games: Vec<Entry>,

@@ -3,7 +3,7 @@
 
 use super::game::{Recipe, SelfPlayError, SelfPlayer};
 use super::gathered::Gathered;
-use crate::league::Opening;
+use crate::openings::Opening;
 use engine::chess::game::Game;
 use engine::errors::wraps;
 use engine::play::network::Network;

@@ -95,6 +95,11 @@ impl RunConfig {
     /// Names the first field at fault, its value and its limit.
     pub fn check(&self) -> Result<(), TrainError> {
         self.network.check().map_err(|error| TrainError::Config(error.to_string()))?;
+        // The kernels have no gradient of piece blocks.
+        if self.network.piece_blocks > 0 {
+            let what = "networks with piece_blocks are trained by nn/torch".to_owned();
+            return Err(TrainError::Config(what));
+        }
         for (name, value, least, most) in
             [("batch", self.batch, 1, MAX_BATCH), ("buffer", self.buffer, 0, MAX_BUFFER)]
         {
@@ -121,6 +126,9 @@ mod tests {
         assert!(buffer.contains("buffer is") && buffer.contains("expected 0 to 67108864"));
         let network = NetConfig { layers: 65, ..NetConfig::default() };
         let network = fault(RunConfig { network, ..RunConfig::default() });
+        let pieces = NetConfig { piece_blocks: 1, ..NetConfig::default() };
+        let pieces = fault(RunConfig { network: pieces, ..RunConfig::default() });
+        assert!(pieces.contains("nn/torch"), "{pieces}");
         assert!(network.contains("layers is 65, expected 1 to 64"), "{network}");
         assert!(RunConfig::default().check().is_ok());
     }

@@ -1,7 +1,8 @@
 //! Training: targets and losses, optimisers, one step on a device, and the run around them.
 
+#[cfg(test)]
+mod autodiff;
 mod budget;
-pub(crate) mod burn;
 pub(crate) mod config;
 pub(crate) mod cpu;
 mod error;
@@ -19,7 +20,6 @@ mod teacher;
 mod watch;
 
 pub use budget::{Budget, measure};
-pub use burn::BurnStep;
 pub use config::{RunConfig, TeamConfig};
 pub use cpu::CpuStep;
 pub use learns::Learns;

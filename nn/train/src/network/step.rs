@@ -1,4 +1,4 @@
-//! Interface of a training device: one batch's gradient.
+//! Interface of the gradient: one batch's.
 
 use super::loss::LossSums;
 use crate::data::Example;

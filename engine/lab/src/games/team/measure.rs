@@ -3,14 +3,14 @@
 
 use super::table::Table;
 use super::world::{Placed, PlayerWorld};
+use crate::diversity::team::tally::{Tally, Tried, View};
+use crate::diversity::team::task::Verdict;
+use crate::diversity::team::with_choices;
 use crate::games::cached::Cached;
 use crate::games::exam::{Question, Solved};
 use crate::games::measure::score;
 use crate::games::selfplay::noise_alpha;
-use crate::league::elo::{Judgement, judge};
-use crate::measure::team::tally::{Tally, Tried, View};
-use crate::measure::team::task::Verdict;
-use crate::measure::team::with_choices;
+use crate::matches::elo::{Judgement, judge};
 use crate::selfplay::search::UntilProven;
 use engine::team::{Opinion, TeamRule, choose, share};
 use games::game::Game;

@@ -5,7 +5,7 @@
 //! between both players, or longer games would pay; its sum over a game is divided by its standard deviation, so that λ has a unit; and
 //! distances are less the variance of their sampling.
 
-use crate::diversity::{Neighbour, Occupancy, payment};
+use crate::diversity::occupancy::{Neighbour, Occupancy, payment};
 use crate::games::record::Record;
 use games::game::{EMPTY, Game, Grid, MINE, THEIRS};
 use serde::{Deserialize, Serialize};

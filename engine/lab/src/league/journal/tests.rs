@@ -13,7 +13,7 @@ fn league(text: &str) -> League {
 
 fn game(pair: usize, ending: Ending) -> Entry {
     let fen = "r3k2r/pppppppp/8/8/8/8/PPPPPPPP/R3K2R w KQkq - 3 9";
-    let opening = super::super::openings::read(fen, pair % 2 == 1).unwrap().remove(0);
+    let opening = crate::openings::read(fen, pair % 2 == 1).unwrap().remove(0);
     let mut position: Chess = opening.position.clone();
     let mut plies = Vec::new();
     for (index, word) in ["e1h1", "a7a6", "g1h1"].into_iter().enumerate() {

@@ -6,9 +6,9 @@ mod data;
 
 use super::book::Book;
 use super::config::{Agent, League};
-use super::limit::Limit;
-use super::pgn::{self, Tags};
 use super::standings::{Row, Standings};
+use crate::matches::pgn::{self, Tags};
+use crate::uci_client::limit::Limit;
 use chart::{Chart, Line, Point};
 use engine::markup::board::{BOARD_STYLE, pieces};
 use engine::markup::{PAGE_STYLE, counted, escape, viewer};
@@ -253,9 +253,9 @@ fn cross_table(out: &mut String, league: &League, book: &Book, standings: &Stand
 #[cfg(test)]
 mod tests {
     use super::super::book::Entry;
-    use super::super::openings::Opening;
-    use super::super::rules::{Ending, Played, Ply};
     use super::*;
+    use crate::matches::rules::{Ending, Played, Ply};
+    use crate::openings::Opening;
     use shakmaty::uci::UciMove;
     use shakmaty::{ByColor, Chess, Color, Position};
     use std::time::Duration;

@@ -3,8 +3,8 @@
 //! each against the mean of its position).
 
 use super::table::csv_line;
+use crate::labels::label_file::{self, LabelledPosition};
 use crate::measure::MeasureError;
-use crate::measure::tune::labels::{self, LabelledPosition};
 use engine::chess::action::Action;
 use engine::progress::progress;
 use engine::workers::{Crew, deal};
@@ -117,7 +117,7 @@ pub(super) fn measure(
     path: &Path,
     crew: Crew<'_>,
 ) -> Result<Judgement, MeasureError> {
-    let read = labels::read(path).map_err(|why| MeasureError::Refused(why.to_string()));
+    let read = label_file::read(path).map_err(|why| MeasureError::Refused(why.to_string()));
     let (recipe, positions) = read?;
     let networks = evaluators
         .iter()

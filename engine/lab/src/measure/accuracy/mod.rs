@@ -48,7 +48,7 @@ pub struct Accuracy {
     pub puzzles: Option<PathBuf>,
     /// Maximum number of puzzles, evenly spaced.
     pub puzzle_limit: Option<usize>,
-    /// Deep labels ([`crate::measure::tune::labels`]).
+    /// Deep labels ([`crate::labels::label_file`]).
     pub judge: Option<PathBuf>,
     /// Network that the first one is compared with on them.
     pub against: Option<PathBuf>,

@@ -20,7 +20,7 @@ use shakmaty::Position;
 
 pub use read::read;
 pub use score::Score;
-pub use solve::{solve_all, spread};
+pub use solve::solve_all;
 
 /// One puzzle.
 #[derive(Clone, Debug)]

@@ -1,8 +1,9 @@
 //! Puzzles of a file for a measurement.
 
 use super::read::Skipped;
-use super::{Puzzle, Task, read, spread};
+use super::{Puzzle, Task, read};
 use crate::measure::MeasureError;
+use crate::spread::spread;
 use engine::pgn::text::read_decoded;
 use engine::stderr_log::write_stderr;
 use std::path::Path;

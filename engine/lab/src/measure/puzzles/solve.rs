@@ -3,15 +3,6 @@
 use super::{Attempt, Puzzle, Solver, attempt};
 use engine::workers::{Crew, deal};
 
-/// At most `limit` items at equal distances: files are often sorted by theme or rating.
-#[must_use]
-pub fn spread<T>(items: Vec<T>, limit: usize) -> Vec<T> {
-    let count = items.len();
-    let wanted = |index: usize| index * limit / count != (index + 1) * limit / count;
-    let chosen = items.into_iter().enumerate();
-    chosen.filter(|&(index, _)| limit >= count || wanted(index)).map(|(_, thing)| thing).collect()
-}
-
 /// Runs all puzzles with several solvers; `listen` is called for each attempt on the calling thread, in order of
 /// completion. Stops at the first error.
 ///
@@ -69,17 +60,5 @@ mod tests {
         .unwrap();
         ids.sort_unstable();
         assert_eq!(ids, (0..50).collect::<Vec<_>>());
-    }
-
-    #[test]
-    fn samples_are_spread_evenly() {
-        let ids = |limit| {
-            spread(puzzles(10), limit).iter().map(|p| p.id.clone()).collect::<Vec<_>>().join(" ")
-        };
-        assert_eq!(ids(2), "4 9");
-        assert_eq!(ids(5), "1 3 5 7 9");
-        assert_eq!(spread(puzzles(10), 10).len(), 10);
-        assert_eq!(spread(puzzles(10), 99).len(), 10);
-        assert_eq!(spread(puzzles(10), 0).len(), 0);
     }
 }

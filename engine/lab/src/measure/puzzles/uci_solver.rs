@@ -1,8 +1,8 @@
 //! A UCI engine as a solver: the result is what a GUI would get.
 
 use super::Solver;
-use crate::league::limit::Clock;
-use crate::league::{Fault, Limit, Player, SearchAnswer, Timeouts, Transport};
+use crate::uci_client::limit::Clock;
+use crate::uci_client::{Fault, Limit, Player, SearchAnswer, Timeouts, Transport};
 use engine::chess::action::Action;
 use engine::chess::epd;
 use engine::chess::game::Game;

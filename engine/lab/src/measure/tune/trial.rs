@@ -2,7 +2,7 @@
 //! per search, so that results are deterministic; all cores over positions. Settings share only the network: its
 //! evaluations do not depend on them, so that each worker caches them, and further settings are cheap.
 
-use super::labels::LabelledPosition;
+use crate::labels::label_file::LabelledPosition;
 use crate::measure::puzzles::{self, Puzzle};
 use engine::chess::action::Action;
 use engine::chess::game::Game;

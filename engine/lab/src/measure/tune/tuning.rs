@@ -2,15 +2,14 @@
 //! settings at every number of nodes.
 
 use super::compare::{self, Mean, Row};
-use super::labels::{LabelledPosition, LabelsError, Recipe, read};
 use super::spsa::{Dimension, Spsa};
 use super::trial::{Bench, Choice, Setting, TrialError, set_near};
+use crate::labels::label_file::{LabelledPosition, LabelsError, Recipe, read};
 use crate::measure::MeasureError;
 use crate::measure::puzzles::open::open_with_moves;
-use crate::networks::LabNetworks;
 use engine::errors::wraps;
 use engine::interrupt::while_reading;
-use engine::play::network::Networks;
+use engine::play::network::{Installed, Networks};
 use engine::progress::progress;
 use nn::rng::Rng;
 use std::fmt;
@@ -87,7 +86,7 @@ impl Tuning {
     pub fn run(mut self, say: &mut (dyn FnMut(String) + Send)) -> Result<Vec<Row>, TuningError> {
         let limit = self.limit.unwrap_or(usize::MAX);
         let (what, mut positions) = while_reading(|| open_labels(&self.labels, limit))?;
-        let networks = LabNetworks::default();
+        let networks = Installed::default();
         let network =
             networks.open_anywhere(self.weights.as_deref()).map_err(MeasureError::from)?;
         say(format!("{}; {what}", network.name));

@@ -1,7 +1,7 @@
 //! Losses of one group of examples, and their gradients by the heads' logits. `values`, `policy` and
 //! `world_model` have the losses of those heads, `sums` accumulates them.
 //!
-//! The burn step computes the same sums through autodiff; a test compares them.
+//! The test `autodiff` computes the same sums by burn's autodiff.
 
 pub mod buckets;
 mod entropy;
@@ -12,7 +12,9 @@ pub mod values;
 pub mod world_model;
 
 pub use buckets::Buckets;
-pub use sums::{LOSSES, Loss, LossConfig, LossSums};
+#[cfg(test)]
+pub use sums::LOSSES;
+pub use sums::{Loss, LossConfig, LossSums};
 
 use crate::data::Example;
 use nn::cpu::{Activations, HeadGradients};

@@ -54,7 +54,7 @@ fn networks_are_compared_position_by_position() {
 #[test]
 fn the_built_in_network_is_judged_by_the_projects_labels() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../assets/tuning.jsonl.zst");
-    let (_, mut positions) = labels::read(&path).unwrap();
+    let (_, mut positions) = label_file::read(&path).unwrap();
     positions.truncate(24);
     let network = engine::play::network::load(None).unwrap();
     let method = nn::kernels::gemm::Method {

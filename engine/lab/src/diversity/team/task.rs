@@ -1,0 +1,221 @@
+//! Puzzles as positions to search, and the verdict on a search's end. Every position of a solution is searched, whatever
+//! was answered before, so that all contestants are judged on the same positions.
+
+use crate::measure::MeasureError;
+use crate::measure::puzzles::{Puzzle, Solver, Task, attempt};
+use crate::openings::Opening;
+use engine::chess::action::Action;
+use engine::chess::game::Game;
+use mcts::Snapshot;
+use shakmaty::Position;
+
+/// A puzzle, or an opening without a task.
+#[derive(Clone, Debug)]
+pub struct Item {
+    /// The positions with the solver to move.
+    pub steps: Vec<Step>,
+    puzzle: Option<Puzzle>,
+}
+
+/// One position of an item.
+#[derive(Clone, Debug)]
+pub struct Step {
+    pub game: Game,
+    /// The solution's move; none for other tasks.
+    expected: Option<Action>,
+    /// The solution ends with it.
+    is_last: bool,
+}
+
+/// A contestant's result so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Verdict {
+    /// Right in every position up to now.
+    #[default]
+    Open,
+    /// Wrong in one; a share of the points where there are grades, or a value within the narrow margin.
+    Failed(f32),
+    /// Solved: the solution has ended or a mate ended it early; points as above.
+    Solved(f32),
+}
+
+impl Verdict {
+    /// The better one.
+    #[must_use]
+    pub fn best(self, other: Verdict) -> Verdict {
+        if other.rank() > self.rank() { other } else { self }
+    }
+
+    fn rank(self) -> f32 {
+        match self {
+            Verdict::Failed(points) => points,
+            Verdict::Open => 2.0,
+            Verdict::Solved(points) => 3.0 + points,
+        }
+    }
+
+    /// Adds the verdict on the next position.
+    pub fn then(&mut self, next: Verdict) {
+        if self.is_open() {
+            *self = next;
+        }
+    }
+
+    /// Still to be decided.
+    #[must_use]
+    pub fn is_open(self) -> bool {
+        self == Verdict::Open
+    }
+
+    /// 1 if solved.
+    #[must_use]
+    pub fn solved(self) -> f64 {
+        f64::from(u8::from(matches!(self, Verdict::Solved(_))))
+    }
+
+    /// Points, in [0, 1].
+    #[must_use]
+    pub fn points(self) -> f64 {
+        match self {
+            Verdict::Failed(points) | Verdict::Solved(points) => f64::from(points),
+            Verdict::Open => 0.0,
+        }
+    }
+}
+
+impl From<Puzzle> for Item {
+    fn from(puzzle: Puzzle) -> Item {
+        let mut game = puzzle.game.clone();
+        let mut steps = Vec::new();
+        match &puzzle.task {
+            Task::Line(line) => {
+                for (ply, action) in line.iter().enumerate() {
+                    if ply % 2 == 0 {
+                        let is_last = ply + 2 >= line.len();
+                        steps.push(Step { game: game.clone(), expected: Some(*action), is_last });
+                    }
+                    if game.play(*action).is_err() {
+                        break;
+                    }
+                }
+            }
+            _ => steps.push(Step { game, expected: None, is_last: true }),
+        }
+        Item { steps, puzzle: Some(puzzle) }
+    }
+}
+
+impl From<Opening> for Item {
+    fn from(opening: Opening) -> Item {
+        let mode = opening.position.castles().mode();
+        let game = Game::new(opening.position, mode);
+        Item { steps: vec![Step { game, expected: None, is_last: true }], puzzle: None }
+    }
+}
+
+impl Item {
+    /// There is something to solve.
+    #[must_use]
+    pub fn has_task(&self) -> bool {
+        self.puzzle.is_some()
+    }
+
+    /// The verdict on what was found in `step`.
+    ///
+    /// # Errors
+    /// The search found no move.
+    pub fn judge(&self, step: &Step, found: &Snapshot<Action>) -> Result<Verdict, MeasureError> {
+        let Some(puzzle) = &self.puzzle else { return Ok(Verdict::Open) };
+        let Some(expected) = step.expected else {
+            let tried = attempt(puzzle, &mut Found(found))?;
+            let verdict = if tried.solved { Verdict::Solved } else { Verdict::Failed };
+            return Ok(verdict(tried.points));
+        };
+        let action = Found(found).choose(&step.game)?;
+        if action == expected {
+            return Ok(if step.is_last { Verdict::Solved(1.0) } else { Verdict::Open });
+        }
+        // Any mate counts, as on the puzzles' site.
+        let mut game = step.game.clone();
+        let mates = game.play(action).is_ok() && game.position().is_checkmate();
+        Ok(if mates { Verdict::Solved(1.0) } else { Verdict::Failed(0.0) })
+    }
+}
+
+/// A search's end as a solver: its move, its value, its mate.
+struct Found<'a>(&'a Snapshot<Action>);
+
+impl Solver for Found<'_> {
+    type Error = MeasureError;
+
+    fn choose(&mut self, game: &Game) -> Result<Action, MeasureError> {
+        let best = self.0.lines.first().and_then(|line| line.moves.first()).copied();
+        best.ok_or_else(|| MeasureError::Refused(format!("no move was found in {}", game.fen())))
+    }
+
+    fn announce(&mut self, game: &Game, _: u32) -> Result<(Action, Option<i32>), MeasureError> {
+        let plies = self.0.lines.first().and_then(|line| line.mate_plies);
+        Ok((self.choose(game)?, plies.map(|plies| (plies + plies.signum()) / 2)))
+    }
+
+    fn evaluate(&mut self, game: &Game) -> Result<(Action, Option<f32>), MeasureError> {
+        Ok((self.choose(game)?, self.0.lines.first().map(|line| line.value.q())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mcts::{Line, Wdl};
+
+    fn item(fen: &str, moves: &str) -> Item {
+        let game = Game::from_fen(fen, false).unwrap();
+        let mut board = game.clone();
+        let line = moves.split(' ').map(|word| board.play_uci(word).unwrap()).collect();
+        let task = Task::Line(line);
+        Item::from(Puzzle { id: String::new(), game, task, rating: None })
+    }
+
+    fn found(game: &Game, best: &str, q: f32) -> Snapshot<Action> {
+        let action = Action::from_uci(best, game.position()).unwrap();
+        let value = Wdl::from_score_and_draw(q, 0.0);
+        let line = Line { moves: vec![action], visits: 9, value, mate_plies: None, prior: 0.1, q };
+        Snapshot { lines: vec![line], ..Snapshot::default() }
+    }
+
+    #[test]
+    fn a_line_is_solved_by_its_last_step_or_by_any_mate() {
+        let item = item("6k1/8/8/8/8/8/R7/1R2K3 w - - 0 1", "a2a7 g8f8 b1b8");
+        assert_eq!(item.steps.len(), 2);
+        let judge = |step: usize, best| {
+            let step = &item.steps[step];
+            item.judge(step, &found(&step.game, best, 0.5)).unwrap()
+        };
+        assert_eq!(judge(0, "a2a7"), Verdict::Open);
+        assert_eq!(judge(0, "a2a6"), Verdict::Failed(0.0));
+        assert_eq!(judge(1, "b1b8"), Verdict::Solved(1.0));
+        assert_eq!(judge(1, "b1b7"), Verdict::Failed(0.0));
+        let mut sum = judge(0, "a2a6");
+        sum.then(judge(1, "b1b8"));
+        assert_eq!(sum, Verdict::Failed(0.0), "a step that was missed stays missed");
+        let mut by_two = judge(0, "a2a6").best(judge(0, "a2a7"));
+        by_two.then(judge(1, "b1b7").best(judge(1, "b1b8")));
+        assert_eq!(by_two, Verdict::Solved(1.0), "every step was found by one of them");
+    }
+
+    #[test]
+    fn a_value_has_two_margins() {
+        let game = Game::from_fen("4k3/8/8/8/8/8/8/R3K3 w Q - 0 1", false).unwrap();
+        let item = Item::from(Puzzle {
+            id: String::new(),
+            game: game.clone(),
+            task: Task::Value(1.0),
+            rating: None,
+        });
+        let judge = |q| item.judge(&item.steps[0], &found(&game, "a1a8", q)).unwrap();
+        assert_eq!(judge(0.95), Verdict::Solved(1.0));
+        assert_eq!(judge(0.8), Verdict::Solved(0.0));
+        assert_eq!(judge(0.7), Verdict::Failed(0.0));
+        assert_eq!(judge(0.8).best(judge(0.95)), Verdict::Solved(1.0));
+    }
+}
