@@ -12,7 +12,7 @@
       share.firstChild.style.height = (win || 0) / 10 + '%';
       cursor.hidden = false;
       cursor.style.left = 100 * ply / Math.max(1, plies) + '%';
-      find('.score').textContent = win === null ? '' : `${game.scores[ply]} White expects ${Math.round(win / 10)}\u00a0%`;
+      find('.score').textContent = win === null ? '' : `${game.scores[ply]} · White\u00a0${Math.round(win / 10)}\u00a0%`;
       find('.note').textContent = ply > 0 ? game.notes[ply - 1] : '';
     });
     viewer.open(game);
