@@ -44,6 +44,7 @@ fn every_path_is_known_as_an_input_or_an_output() {
         "openings",
         "puzzles",
         "rewards",
+        "samples",
         "successors",
         "teacher",
         "weights",
