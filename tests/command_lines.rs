@@ -44,12 +44,13 @@ fn every_path_is_known_as_an_input_or_an_output() {
         "openings",
         "puzzles",
         "rewards",
+        "samples",
         "successors",
         "teacher",
         "weights",
         "writer",
     ];
-    let outputs = ["clocks", "csv", "failures", "out", "pgn", "plot", "save"];
+    let outputs = ["clocks", "csv", "failures", "out", "pgn", "plot"];
     assert_eq!(paths::arguments(&LAB.1()), known(&[&inputs[..], &outputs].concat()));
 }
 
@@ -72,9 +73,7 @@ fn what_cannot_be_written_is_named_before_the_work() {
         (MAVKA, "think startpos --svg"),
         (LAB, "accuracy a --csv"),
         (LAB, "accuracy a --plot"),
-        (LAB, "data a --plot"),
         (LAB, "evalbench --plot"),
-        (LAB, "evalbench --save"),
         (LAB, "imagination a --plot"),
         (LAB, "label a --engine e --out"),
         (LAB, "leaves a --engine e --out"),
@@ -123,7 +122,6 @@ fn outputs_of_any_command_are_neither_inputs_nor_each_other() {
         (MAVKA, "analyse a.part --out a"),
         (LAB, "tune labels --csv labels"),
         (LAB, "tune labels --csv a --plot ./a"),
-        (LAB, "data a b=0.5 --plot b"),
         (LAB, "puzzles a.csv --failures data/../a.csv"),
         (LAB, "train-nnue --data a --out a"),
         (LAB, "match --first-nodes 1 --second-nodes 1 --openings a --pgn a"),

@@ -1,7 +1,7 @@
 //! `mavka-lab data`: arguments and output of [`crate::measure::data`].
 
 use super::args::read_share;
-use crate::measure::data::{self, Report, plot};
+use crate::measure::data::{self, Report};
 use clap::Args;
 use engine::command::output::{Failure, Sink};
 use engine::errors::FileError;
@@ -36,23 +36,17 @@ pub struct Data {
     /// Seed of the stream
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
-    /// Draw the histogram of win probabilities into this SVG
-    #[arg(long, value_name = "FILE")]
-    plot: Option<PathBuf>,
 }
 
 impl Data {
     /// Reads and prints.
     ///
     /// # Errors
-    /// A file or a setting cannot be used, or the picture cannot be written.
+    /// A file or a setting cannot be used.
     pub fn run(&self) -> Result<(), Failure> {
         let report = self.read()?;
         let mut out = Sink::default();
         out.say(&report);
-        if let Some(path) = &self.plot {
-            plot::draw(&report.counts, path)?;
-        }
         out.end()
     }
 
@@ -105,7 +99,6 @@ mod tests {
             exclude: Vec::new(),
             buffer: 8,
             seed: 1,
-            plot: None,
         }
     }
 

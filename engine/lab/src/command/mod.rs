@@ -47,7 +47,7 @@ enum Command {
     /// Speak UCI, with the players of paper 002 as well
     Uci(uci::Uci),
     /// Measure evaluations per second against this machine's matrix-product peak
-    Evalbench(evalbench::EvalBench),
+    Evalbench(crate::speed::evalbench::EvalBench),
     /// Measure playouts per second of the search alone, by number of threads
     Treebench(treebench::TreeBench),
     /// Measure how often the network alone is right, on games held out from training
@@ -107,7 +107,7 @@ impl Cli {
         engine::interrupt::survive_file_limit();
         let done = match self.command {
             Command::Uci(uci) => uci.run(),
-            Command::Evalbench(bench) => bench.run(),
+            Command::Evalbench(bench) => evalbench::run(&bench),
             Command::Treebench(bench) => bench.run(),
             Command::Accuracy(accuracy) => accuracy.run(),
             Command::Data(data) => data.run(),

@@ -5,8 +5,10 @@ use super::stages::{Asked, Budget, Peaks};
 use super::timing::{Load, product_of_512, rate};
 use crate::measure::MeasureError;
 use crate::plots::{Curve, Picture};
+use clap::Args;
+use engine::command::args::positive;
 use engine::workers::cores;
-use nn::checkpoint::{Network, Precision};
+use nn::checkpoint::Network;
 use nn::device::{Backend, Device, is_cpu, pick, sgemm_peak};
 use nn::encode::canonical_moves;
 use nn::evaluator::burn::BurnEvaluator;
@@ -20,39 +22,39 @@ use shakmaty::{Chess, Move, Position};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Which network to measure, where and how.
-#[derive(Clone, Debug)]
+/// Measure evaluations per second.
+#[derive(Args, Clone, Debug)]
 pub struct EvalBench {
-    /// A network file; default: random weights of the sizes below.
-    pub weights: Option<PathBuf>,
-    /// Width of the random network.
-    pub width: usize,
-    /// Its layers.
-    pub layers: usize,
-    /// Its attention heads.
-    pub heads: usize,
-    /// Width of its feed-forward layers.
-    pub ffn: usize,
-    /// Write the network into this file too, in full precision.
-    pub save: Option<PathBuf>,
+    /// A network file; default: random weights of the default sizes.
+    #[arg(long)]
+    weights: Option<PathBuf>,
     /// Where to compute: auto, cpu or cuda.
-    pub device: Backend,
+    #[arg(long, default_value = "cpu")]
+    device: Backend,
     /// Threads, each with its own batch; default: all cores, two on a GPU.
-    pub threads: Option<usize>,
+    #[arg(long, value_parser = positive())]
+    threads: Option<usize>,
     /// Arithmetic of the products: auto, single, bf16 or int8; default: all the device has.
-    pub arithmetic: Vec<Arithmetic>,
+    #[arg(long, value_delimiter = ',')]
+    arithmetic: Vec<Arithmetic>,
     /// Instructions of the network on the CPU: portable, avx2, avx512, amx, or neon on Arm's processors; default: the widest this CPU has.
-    pub isa: Option<Isa>,
+    #[arg(long)]
+    isa: Option<Isa>,
     /// Burn's CPU backend instead of the hand-written kernels.
-    pub flex: bool,
+    #[arg(long, conflicts_with_all = ["arithmetic", "device"])]
+    flex: bool,
     /// Batch sizes to try; default: those the search chooses from.
-    pub batch: Vec<usize>,
+    #[arg(long, value_delimiter = ',', value_parser = positive())]
+    batch: Vec<usize>,
     /// Seconds for each figure.
-    pub seconds: f64,
+    #[arg(long, default_value_t = 2.0)]
+    seconds: f64,
     /// Where the time goes instead of positions per second; on the CPU alone, with the first batch size.
-    pub stages: bool,
+    #[arg(long)]
+    stages: bool,
     /// Draw positions per second by batch size, or the stages of the last way, into this SVG.
-    pub plot: Option<PathBuf>,
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
 }
 
 /// One way to compute, with its name in the table.
@@ -65,7 +67,7 @@ impl EvalBench {
     /// Measures, and says a line for each figure.
     ///
     /// # Errors
-    /// The weights file cannot be used, the sizes make no network, or the network or the device fails.
+    /// The weights file cannot be used, or the network or the device fails.
     pub fn run(&self, say: &mut dyn FnMut(String)) -> Result<(), MeasureError> {
         let isa = self.isa();
         let network = self.network()?;
@@ -164,22 +166,11 @@ impl EvalBench {
     }
 
     fn network(&self) -> Result<Network, MeasureError> {
-        let network = match &self.weights {
+        Ok(match &self.weights {
             Some(path) => Network::load(path)
                 .map_err(|error| refused(format!("{}: {error}", path.display())))?,
-            None => {
-                let (width, layers, heads, ffn) = (self.width, self.layers, self.heads, self.ffn);
-                let config = NetConfig { width, layers, heads, ffn, ..NetConfig::default() };
-                config.check().map_err(refused)?;
-                Network::new(&config, 1)
-            }
-        };
-        if let Some(path) = &self.save {
-            network
-                .save(path, Precision::Full)
-                .map_err(|error| refused(format!("{}: {error}", path.display())))?;
-        }
-        Ok(network)
+            None => Network::new(&NetConfig::default(), 1),
+        })
     }
 
     fn batches(&self, evaluator: &dyn Evaluator) -> Vec<usize> {
@@ -263,11 +254,6 @@ mod tests {
     fn small() -> EvalBench {
         EvalBench {
             weights: None,
-            width: 32,
-            layers: 1,
-            heads: 1,
-            ffn: 32,
-            save: None,
             device: Backend::Cpu,
             threads: Some(1),
             arithmetic: Vec::new(),

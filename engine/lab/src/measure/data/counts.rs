@@ -4,9 +4,9 @@ use std::fmt;
 use train::data::{Example, Source, Terminal};
 
 /// Bins of the histogram.
-pub const BINS: usize = 20;
+const BINS: usize = 20;
 /// Sources in table order; unknown ones come last.
-pub const SOURCES: [&str; 4] = ["action values", "game moves", "variations", "rules alone"];
+const SOURCES: [&str; 4] = ["action values", "game moves", "variations", "rules alone"];
 const BAR_WIDTH: f64 = 40.0;
 
 /// Counts of examples by source and by known targets.
@@ -23,8 +23,8 @@ pub struct ExampleCounts {
     some_values: u64,
     value: u64,
     result: u64,
-    /// Win probabilities by source.
-    histogram: [[u64; BINS]; SOURCES.len()],
+    /// Win probabilities.
+    histogram: [u64; BINS],
 }
 
 fn number(source: Source) -> usize {
@@ -48,15 +48,8 @@ impl ExampleCounts {
         if !example.value.is_nan() {
             self.value += 1;
             let bin = (example.value * BINS as f32) as usize;
-            self.histogram[source][bin.min(BINS - 1)] += 1;
+            self.histogram[bin.min(BINS - 1)] += 1;
         }
-    }
-
-    /// Share of each bin among a source's examples with known win probability; None without any.
-    pub fn shares(&self, source: usize) -> Option<[f64; BINS]> {
-        let bins = self.histogram.get(source)?;
-        let all: u64 = bins.iter().sum();
-        (all > 0).then(|| bins.map(|count| count as f64 / all as f64))
     }
 }
 
@@ -83,10 +76,8 @@ impl fmt::Display for ExampleCounts {
         let moves = self.moves as f64 / (self.all - self.ends).max(1) as f64;
         writeln!(f, "{moves:>7.1} moves on average\n")?;
         writeln!(f, "win probability of the side to move")?;
-        let bins: Vec<u64> =
-            (0..BINS).map(|bin| self.histogram.iter().map(|of| of[bin]).sum()).collect();
-        let most = bins.iter().copied().max().unwrap_or(0).max(1) as f64;
-        for (bin, &count) in bins.iter().enumerate() {
+        let most = self.histogram.iter().copied().max().unwrap_or(0).max(1) as f64;
+        for (bin, &count) in self.histogram.iter().enumerate() {
             let bar = "#".repeat((count as f64 / most * BAR_WIDTH).round() as usize);
             let low = bin as f64 / BINS as f64;
             let line = format!("{low:.2} {:>7} {bar}", percent(count, self.value));

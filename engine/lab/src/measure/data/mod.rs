@@ -1,7 +1,6 @@
 //! Statistics and throughput of the stream of training examples, on one thread. Trains nothing.
 
 pub mod counts;
-pub mod plot;
 
 use super::MeasureError;
 use counts::{ExampleCounts, percent};
