@@ -3,16 +3,16 @@
 //!
 //! Nothing here knows of clocks, GUIs or pondering; that is [`super::engine`]'s part.
 
-use super::blunder_check::{BlunderCheck, Examination};
 use super::clock::Budget;
+use super::clock::limits::Limits;
 use super::host;
-use super::kept_tree::Plan;
-use super::limits::Limits;
-use super::loader::{named, open};
+use super::network::loader::{named, open};
+use super::network::warm_up::EvalTiming;
 use super::network::{Network, NetworkError, Networks};
-use super::params::batch_within;
-use super::session::SearchSession;
-use super::warm_up::EvalTiming;
+use super::search::blunder_check::{BlunderCheck, Examination};
+use super::tree::kept_tree::Plan;
+use super::tree::params::batch_within;
+use super::tree::session::SearchSession;
 use crate::chess::action::Action;
 use crate::chess::game::Game;
 use crate::options::settings::{Backend, Settings};
@@ -291,9 +291,9 @@ impl Control<AnyWorld> for Watched<'_, '_> {
 
 #[cfg(test)]
 mod tests {
+    use super::network::{Only, hashed};
     use super::*;
     use crate::options::settings::WorldModel;
-    use crate::play::network::{Only, hashed};
 
     fn analyst() -> Analyst {
         let settings = Settings { threads: 1, hash_mb: 4, ..Settings::default() };

@@ -6,17 +6,17 @@
 //! Called by one thread; nothing here blocks longer than the end of a minibatch, except loading the network.
 
 use super::clock::TimeSettings;
+use super::clock::limits::{Limits, mover_clock};
+use super::clock::signal::Signal;
 use super::host;
-use super::job::Job;
-use super::limits::{Limits, mover_clock};
-use super::loader::{NetworkLoader, Ready};
+use super::network::loader::{NetworkLoader, Ready};
+use super::network::warm_up::EvalTiming;
 use super::network::{self, Network, Networks};
-use super::player::{Players, StaticPlayer};
-use super::search;
-use super::session::SearchSession;
-use super::signal::Signal;
-use super::strength::Strength;
-use super::warm_up::EvalTiming;
+use super::players::player::{Players, StaticPlayer};
+use super::players::strength::Strength;
+use super::search::job::Job;
+use super::search::run;
+use super::tree::session::SearchSession;
 use crate::chess::game::{Game, GameError};
 use crate::chess::perft;
 use crate::options::settings::{Search, Settings};
@@ -365,7 +365,7 @@ impl Engine {
             debug: self.debug,
             seed: self.random.bits(),
         };
-        self.start(signal, is_limited, move || search::run(job));
+        self.start(signal, is_limited, move || run::run(job));
     }
 
     fn start_perft(&mut self, game: Game, depth: u32, heard: Duration) {

@@ -11,7 +11,9 @@ mod refutations;
 pub mod regress;
 pub mod uct;
 
-use engine::play::player::{Player, PlayerFound, PlayerQuestion, PlayerWatch, StaticPlayer};
+use engine::play::players::player::{
+    Player, PlayerFound, PlayerQuestion, PlayerWatch, StaticPlayer,
+};
 use negamax::Pruning;
 
 /// The players of paper 002, section "Tree engines".

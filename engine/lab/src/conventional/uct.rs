@@ -7,7 +7,7 @@ use engine::alphabeta::scale::win;
 use engine::chess::action::Action;
 use engine::chess::ending::{by_board, by_fifty_moves, by_repetition, key};
 use engine::chess::game::Game;
-use engine::play::player::{PlayerFound, PlayerWatch};
+use engine::play::players::player::{PlayerFound, PlayerWatch};
 use engine::world::rollout::random_game;
 use nn::rng::Rng;
 use shakmaty::{Chess, Position};

@@ -4,11 +4,11 @@
 //! Something always answers: a network that cannot be used is named to the user, and the next best one
 //! plays. A move on a clock does not wait for a network while another one is ready.
 
-use super::host;
-use super::network::{self, Network, NetworkError, Networks};
 use super::warm_up::{EvalTiming, warm_up};
 use crate::options::settings::{Backend, Settings};
 use crate::output::Output;
+use crate::play::host;
+use crate::play::network::{self, Network, NetworkError, Networks};
 use crate::time::Clock;
 use nn::EvalError;
 use nn::evaluator::cached::Cached;
