@@ -462,6 +462,8 @@ fn the_clock_is_kept_while_an_evaluation_stalls() {
         clock.advance(Duration::from_millis(510));
         if is_pondering {
             session.send("ponderhit");
+            session.send("isready");
+            session.drain_until_ready();
             clock.advance(Duration::from_millis(510));
         }
         // Once more has no effect but that the engine looks at the fake clock.

@@ -8,12 +8,13 @@
 //! | [`tree`] | what stays from one search to the next |
 //! | [`players`] | players beside the tree search, and how any of them plays weaker or by lot |
 //! | [`search`] | one search from `go` to `bestmove` |
-//! | [`engine`] | position, options, networks and at most one search |
+//! | [`setup`], [`engine`] | what is given to the engine; position, options, networks and at most one search |
 //! | [`analyst`], [`lineup`] | searches without the protocol, of one player or a team |
 //!
 //! Each room uses those above it. What may follow a move is [`crate::world`]'s.
 
 pub mod analyst;
+pub(crate) mod choices;
 pub mod clock;
 pub mod engine;
 pub mod host;
@@ -23,4 +24,5 @@ pub mod network;
 pub mod players;
 pub mod report;
 pub mod search;
+pub mod setup;
 pub mod tree;

@@ -2,6 +2,7 @@
 //! network is opened; everything else sees `Arc<dyn Evaluator>`.
 
 pub(crate) mod loader;
+pub(crate) mod open;
 pub mod warm_up;
 
 use crate::errors::quote_path;

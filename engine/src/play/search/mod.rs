@@ -9,4 +9,5 @@ pub(crate) mod mate_question;
 pub(crate) mod run;
 pub(crate) mod stopper;
 pub(crate) mod team_search;
+pub(crate) mod thread;
 pub(crate) mod tree_search;
