@@ -56,5 +56,6 @@ pub mod world;
 
 pub use chess::action::Action;
 pub use chess::game::Game;
-pub use play::engine::{Engine, Setup};
+pub use play::engine::Engine;
+pub use play::setup::Setup;
 pub use uci::run::{run, run_with};

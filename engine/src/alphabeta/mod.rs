@@ -3,7 +3,7 @@
 //! quiescence search. Rules and numbers are Stockfish's, written down anew.
 //!
 //! The tree search chooses the engine's moves. This search has two users: the player `Search alpha-beta` and the
-//! blunder check after a tree search (`play::blunder_check`). The laboratory labels the positions that it visits.
+//! blunder check after a tree search (`play::search::blunder_check`). The laboratory labels the positions that it visits.
 //!
 //! `node` searches one position, `prune` cuts it off before its moves are searched, `quiescence` searches captures at
 //! depth 0; `window` holds depth and bounds; `candidate` prunes and reduces moves, `extension` extends them, with the

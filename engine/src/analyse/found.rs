@@ -8,7 +8,7 @@ use crate::chess::ending::{self, Ending};
 use crate::chess::game::Game;
 use crate::fnv::Fnv;
 use crate::play::analyst::{Analyst, Effort};
-use crate::play::blunder_check::{Examination, Refutation};
+use crate::play::search::blunder_check::{Examination, Refutation};
 use crate::syzygy::root::RootTables;
 use mcts::Line;
 use nn::EvalError;

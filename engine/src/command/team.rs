@@ -7,8 +7,8 @@ use crate::eval::table::board;
 use crate::eval::team::TeamView;
 use crate::files::write_whole;
 use crate::options::settings::Settings;
-use crate::play::engine::Setup;
 use crate::play::lineup::{Lineup, LineupPlan};
+use crate::play::setup::Setup;
 use clap::Args;
 use std::path::PathBuf;
 

@@ -2,8 +2,8 @@
 
 use super::output::Failure;
 use crate::options::Shown;
-use crate::play::engine::Setup;
 use crate::play::network::Installed;
+use crate::play::setup::Setup;
 use crate::streams;
 use clap::Args;
 use nn::kernels::Isa;

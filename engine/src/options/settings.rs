@@ -31,7 +31,7 @@ pub enum Search {
     Internal,
     /// Alpha-beta search with a small network of static evaluations ([`crate::alphabeta`]).
     AlphaBeta,
-    /// A player that the executable registers under this name ([`crate::play::player::Players`]).
+    /// A player that the executable registers under this name ([`crate::play::players::player::Players`]).
     Registered(String),
 }
 
@@ -131,13 +131,13 @@ pub struct Settings {
     pub world_model: WorldModel,
     /// Positions in a minibatch; 0 = what the device prefers.
     pub minibatch_size: usize,
-    /// Constants of the tree search. [`crate::play::params`] sets `batch` and `contempt` for each search.
+    /// Constants of the tree search. [`crate::play::tree::params`] sets `batch` and `contempt` for each search.
     pub tree: Params,
     /// Weight of the state-value head in the value backed up, 0 to 1.
     pub state_value_share: f32,
     /// Which summary of a predicted distribution counts.
     pub scoring: Scoring,
-    /// An alpha-beta search checks the tree search's move (`play::blunder_check`).
+    /// An alpha-beta search checks the tree search's move (`play::search::blunder_check`).
     pub blunder_check: bool,
     /// Players of the tree search, each with a tree of its own (paper 003); 1 = no team.
     pub team: usize,

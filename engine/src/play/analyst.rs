@@ -3,26 +3,24 @@
 //!
 //! Nothing here knows of clocks, GUIs or pondering; that is [`super::engine`]'s part.
 
-use super::blunder_check::{BlunderCheck, Examination};
 use super::clock::Budget;
-use super::host;
-use super::kept_tree::Plan;
-use super::limits::Limits;
-use super::loader::{named, open};
+use super::clock::limits::Limits;
+use super::network::open::{self, Source};
+use super::network::warm_up::EvalTiming;
 use super::network::{Network, NetworkError, Networks};
-use super::params::batch_within;
-use super::session::SearchSession;
-use super::warm_up::EvalTiming;
+use super::search::blunder_check::{BlunderCheck, Examination};
+use super::tree::kept_tree::Plan;
+use super::tree::params::batch_within;
+use super::tree::session::SearchSession;
 use crate::chess::action::Action;
 use crate::chess::game::Game;
-use crate::options::settings::{Backend, Settings};
+use crate::options::settings::Settings;
 use crate::syzygy::Tables;
 use crate::syzygy::root::RootTables;
 use crate::time::SystemClock;
 use crate::world::AnyWorld;
 use crate::world::rules::check;
 use mcts::{Control, Snapshot, View};
-use nn::evaluator::cached::Cached;
 use nn::{EvalError, Evaluation, Query};
 use shakmaty::Position;
 use std::collections::HashSet;
@@ -96,29 +94,21 @@ impl Analyst {
     pub fn new(networks: &dyn Networks, settings: Settings) -> Result<Analyst, NetworkError> {
         let settings = alone(settings);
         let clock = SystemClock::default();
-        let open = |backend| open(networks, &clock, named(&settings.weights_file), backend);
-        let (mut network, timing) = match open(settings.backend) {
-            Err(why) if why.is_of_device() => {
-                log::warn!("{why}");
-                open(Backend::Cpu)?
-            }
-            opened => opened?,
-        };
-        let (cache_mb, shortage) = host::cache_mb(settings.nn_cache_mb, settings.hash_mb);
+        let (mut network, timing) = open::open_named(networks, &clock, &Source::of(&settings))?;
+        let (cache, shortage) = open::cache(&network, &settings);
         if let Some(shortage) = shortage {
             log::warn!("{shortage}");
         }
-        let bytes = cache_mb << 20;
-        if bytes > 0 {
-            network.evaluator = Arc::new(Cached::new(network.evaluator.clone(), bytes));
+        if let Some(cache) = cache {
+            network.evaluator = cache;
         }
         let mut session = SearchSession::default();
         if let Some(shortage) = session.reserve(&settings) {
             log::warn!("{shortage}");
         }
-        let tables = Tables::with_bundled(&settings.syzygy_path);
-        if let Some(trouble) = tables.take_warning() {
-            log::warn!("{tables}; {trouble}");
+        let (tables, trouble) = Tables::open(&settings.syzygy_path);
+        if let Some(trouble) = trouble {
+            log::warn!("{trouble}");
         }
         let tables = tables.up_to(settings.syzygy_probe_limit).filter(|_| !settings.imagines());
         let logged = Arc::default();
@@ -291,9 +281,9 @@ impl Control<AnyWorld> for Watched<'_, '_> {
 
 #[cfg(test)]
 mod tests {
+    use super::network::{Only, hashed};
     use super::*;
     use crate::options::settings::WorldModel;
-    use crate::play::network::{Only, hashed};
 
     fn analyst() -> Analyst {
         let settings = Settings { threads: 1, hash_mb: 4, ..Settings::default() };

@@ -5,57 +5,30 @@
 //! A search has its own copy of position and options: those that come while it runs are for the next one.
 //! Called by one thread; nothing here blocks longer than the end of a minibatch, except loading the network.
 
-use super::clock::TimeSettings;
+use super::choices::Choices;
+use super::clock::limits::{Limits, mover_clock};
+use super::clock::signal::Signal;
 use super::host;
-use super::job::Job;
-use super::limits::{Limits, mover_clock};
-use super::loader::{NetworkLoader, Ready};
-use super::network::{self, Network, Networks};
-use super::player::{Players, StaticPlayer};
-use super::search;
-use super::session::SearchSession;
-use super::signal::Signal;
-use super::strength::Strength;
-use super::warm_up::EvalTiming;
+use super::network::loader::{NetworkLoader, Ready};
+use super::network::warm_up::EvalTiming;
+use super::network::{self, Network};
+use super::search::job::Job;
+use super::search::run;
+use super::search::thread::SearchThread;
+use super::setup::Setup;
+use super::tree::session::SearchSession;
 use crate::chess::game::{Game, GameError};
 use crate::chess::perft;
-use crate::options::settings::{Search, Settings};
-use crate::options::{self, Effect, OptionError, Shown};
+use crate::options::settings::Settings;
+use crate::options::{Effect, Shown};
 use crate::output::Output;
-use crate::syzygy::Tables;
-use crate::time::{Clock, SystemClock};
-use crossbeam::channel::{self, Receiver, Sender};
+use crate::time::Clock;
+use crossbeam::channel::Receiver;
 use nn::rng::Rng;
-use shakmaty::Chess;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
-use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use uci::{Go, SetOption, StartPosition};
-
-/// What the engine needs from outside: its time and its networks.
-#[derive(Clone)]
-pub struct Setup {
-    /// Tells the time.
-    pub clock: Arc<dyn Clock>,
-    /// Opens networks.
-    pub networks: Arc<dyn Networks>,
-    /// Players beside the engine's own.
-    pub players: Players,
-    /// Options announced to the GUI.
-    pub shown_options: Shown,
-}
-
-impl Default for Setup {
-    fn default() -> Setup {
-        Setup {
-            clock: Arc::new(SystemClock::default()),
-            networks: Arc::new(network::Installed::default()),
-            players: &[],
-            shown_options: Shown::Everyday,
-        }
-    }
-}
 
 /// The engine that a GUI, or a program, talks to.
 ///
@@ -86,32 +59,18 @@ pub struct Engine {
     clock: Arc<dyn Clock>,
     shown_options: Shown,
     output: Output,
-    settings: Settings,
+    choices: Choices,
     debug: bool,
     /// What the last `position` made; why, if that was refused.
     game: Result<Game, GameError>,
     networks: NetworkLoader,
-    players: Players,
-    tables: Tables,
     /// Empty while a search runs: its thread has it.
     session: SearchSession,
-    running: Option<Running>,
+    running: SearchThread,
     /// The session is cleared when the search returns it: an option has changed meanwhile.
     clears_session: bool,
-    /// Searches started.
-    searches: u64,
-    /// Receives the number of each search after its answer.
-    ended: (Sender<u64>, Receiver<u64>),
     /// Seeds each search; see the option `Seed`.
     random: Rng,
-}
-
-struct Running {
-    signal: Arc<Signal>,
-    thread: JoinHandle<SearchSession>,
-    number: u64,
-    /// A limit ends it: neither `infinite` nor `ponder`.
-    is_limited: bool,
 }
 
 impl Engine {
@@ -124,17 +83,13 @@ impl Engine {
             clock: setup.clock,
             shown_options: setup.shown_options,
             output,
-            settings: Settings::default(),
+            choices: Choices::new(setup.players),
             debug: false,
             game: Ok(Game::default()),
             networks,
-            players: setup.players,
-            tables: Tables::with_bundled(""),
             session: SearchSession::default(),
-            running: None,
+            running: SearchThread::default(),
             clears_session: false,
-            searches: 0,
-            ended: channel::unbounded(),
             random: seeded(0),
         }
     }
@@ -142,7 +97,7 @@ impl Engine {
     /// The options' present values.
     #[must_use]
     pub fn settings(&self) -> &Settings {
-        &self.settings
+        &self.choices.settings
     }
 
     /// The current game; None after a refused position.
@@ -170,35 +125,30 @@ impl Engine {
 
     /// Sets an option. A running search goes on with the options it began with; threads, log and caches change at once.
     pub fn set_option(&mut self, option: &SetOption) {
-        let before = self.settings.clone();
-        let effect = match options::apply(&mut self.settings, option) {
+        let before = self.settings().clone();
+        let effect = match self.choices.set(option) {
             Ok((effect, note)) => {
                 note.iter().for_each(|note| self.output.note(note));
                 effect
             }
             Err(why) => return self.output.note(why),
         };
-        if let Search::Registered(name) = &self.settings.search
-            && self.player(name).is_none()
-        {
-            let refused = self.unknown_search(name);
-            self.settings = before;
-            return self.output.note(refused);
-        }
-        if self.settings != before && self.is_searching() && effect.is_of_search() {
+        if *self.settings() != before && self.is_searching() && effect.is_of_search() {
             let name = option.name.trim();
             self.output.note(format_args!("option {name} takes effect with the next search"));
         }
         // Before `position`, the game is the initial one, in the notation that the option says.
-        if self.settings.chess960 != before.chess960 && self.game.as_ref().is_ok_and(Game::is_new) {
-            self.game = self.read_position(&StartPosition::Startpos, &[]);
+        if self.choices.settings.chess960 != before.chess960
+            && self.game.as_ref().is_ok_and(Game::is_new)
+        {
+            self.game = self.choices.game(&StartPosition::Startpos, &[]);
         }
-        if (&self.settings.weights_file, self.settings.backend)
+        if (&self.choices.settings.weights_file, self.choices.settings.backend)
             != (&before.weights_file, before.backend)
         {
             self.preload();
         }
-        let settings = &self.settings;
+        let settings = &self.choices.settings;
         match effect {
             Effect::None => {}
             Effect::NewTree if *settings == before => {}
@@ -207,7 +157,7 @@ impl Engine {
             Effect::Reseed => self.random = seeded(settings.seed),
             Effect::FindTables => {
                 self.clear_session();
-                self.find_tables();
+                self.choices.find_tables().iter().for_each(|found| self.output.note(found));
             }
             Effect::OpenLog => {
                 if let Err(why) = self.output.log_to(&settings.log_file) {
@@ -226,45 +176,11 @@ impl Engine {
         }
     }
 
-    fn player(&self, name: &str) -> Option<StaticPlayer> {
-        self.players.iter().find(|(registered, _)| *registered == name).map(|(_, player)| *player)
-    }
-
-    fn unknown_search(&self, given: &str) -> OptionError {
-        let own = Search::OWN.iter().map(|(name, _)| *name);
-        let names: Vec<&str> = own.chain(self.players.iter().map(|(name, _)| *name)).collect();
-        let expected = format!("one of {}", names.join(", "));
-        OptionError::Value { option: "Search", expected, given: given.to_owned() }
-    }
-
-    /// Finds the endgame tables that the options ask for, and says in one line how many there are, or what
-    /// is wrong with them.
-    fn find_tables(&mut self) {
-        let path = &self.settings.syzygy_path;
-        self.tables = Tables::with_bundled(path);
-        match self.tables.take_warning() {
-            Some(trouble) => self.output.note(format_args!("{}; {trouble}", self.tables)),
-            None if path.is_empty() => {}
-            None => self.output.note(&self.tables),
-        }
-    }
-
-    /// The tables of the next search. The bundled ones serve the tree search by the rules at full strength; to the
-    /// players that are to be the network alone, or weaker, somebody must give tables. A level knows basic mates
-    /// ([`Strength::technique`]).
-    fn tables(&self) -> Option<Tables> {
-        let settings = &self.settings;
-        let plain = settings.search == Search::Mcts && !settings.imagines();
-        let plain = plain && Strength::of(settings).is_none();
-        let given = plain || !settings.syzygy_path.is_empty();
-        given.then(|| self.tables.up_to(settings.syzygy_probe_limit)).flatten()
-    }
-
     /// Forgets the game and what was searched.
     pub fn new_game(&mut self) {
         self.stop_and_wait();
         self.forget();
-        self.game = self.read_position(&StartPosition::Startpos, &[]);
+        self.game = self.choices.game(&StartPosition::Startpos, &[]);
     }
 
     /// Forgets what was searched, and what was evaluated for it.
@@ -276,7 +192,7 @@ impl Engine {
     /// Forgets what was searched; what a running search finds is forgotten at its end.
     fn clear_session(&mut self) {
         self.session.clear();
-        self.clears_session = self.running.is_some();
+        self.clears_session = self.running.has_session();
     }
 
     /// Sets the position of the next search. A refused one leaves the engine without a position, so that the next `go`
@@ -289,22 +205,8 @@ impl Engine {
         start: &StartPosition,
         moves: &[String],
     ) -> Result<(), GameError> {
-        self.game = self.read_position(start, moves);
+        self.game = self.choices.game(start, moves);
         self.game.as_ref().map(|_| ()).map_err(Clone::clone)
-    }
-
-    fn read_position(&self, start: &StartPosition, moves: &[String]) -> Result<Game, GameError> {
-        let mut game = match start {
-            StartPosition::Startpos => {
-                let mode = shakmaty::CastlingMode::from_chess960(self.settings.chess960);
-                Game::new(Chess::default(), mode)
-            }
-            StartPosition::Fen(fen) => Game::from_fen(fen, self.settings.chess960)?,
-        };
-        for text in moves {
-            game.play_uci(text)?;
-        }
-        Ok(game)
     }
 
     /// Starts a search; `heard` is when the GUI asked for it. A search still running is ended first and
@@ -323,14 +225,7 @@ impl Engine {
         {
             self.session.lag().on_go(game, clock);
         }
-        let time = TimeSettings {
-            overhead: self.settings.move_overhead,
-            moves_left: self.settings.moves_left,
-            ponder: self.settings.ponder,
-            time_use: self.session.time_use(),
-            reserve: self.session.lag().reserve(),
-            overrun: self.session.lag().overrun(),
-        };
+        let time = self.session.time_settings(&self.choices.settings);
         let fallback = Game::default();
         let (limits, notes) = Limits::new(go, self.game().unwrap_or(&fallback), time);
         for note in notes {
@@ -349,23 +244,20 @@ impl Engine {
         let job = Job {
             game: self.game.clone(),
             limits,
-            settings: self.settings.clone(),
+            settings: self.choices.settings.clone(),
             network: ready.network,
             timing: ready.timing,
             others,
-            player: match &self.settings.search {
-                Search::Registered(name) => self.player(name),
-                _ => None,
-            },
-            tables: self.tables(),
-            technique: self.tables.up_to(self.settings.syzygy_probe_limit),
+            player: self.choices.registered(),
+            tables: self.choices.tables(),
+            technique: self.choices.technique(),
             session: std::mem::take(&mut self.session),
             signal: signal.clone(),
             output: self.output.of_search(),
             debug: self.debug,
             seed: self.random.bits(),
         };
-        self.start(signal, is_limited, move || search::run(job));
+        self.start(signal, is_limited, move || run::run(job));
     }
 
     fn start_perft(&mut self, game: Game, depth: u32, heard: Duration) {
@@ -386,64 +278,47 @@ impl Engine {
         is_limited: bool,
         work: impl FnOnce() -> SearchSession + Send + 'static,
     ) {
-        self.searches += 1;
-        let (number, ended) = (self.searches, self.ended.0.clone());
-        let work = move || {
-            let session = work();
-            // The engine may be gone.
-            let _ = ended.send(number);
-            session
-        };
-        match thread::Builder::new().name("search".to_owned()).spawn(work) {
-            Ok(thread) => self.running = Some(Running { signal, thread, number, is_limited }),
-            Err(why) => {
-                // The work, and the tree in it, is lost with the thread; a move is owed all the same.
-                self.output.note(format_args!("the system gives no thread: {why}"));
-                let best = self
-                    .game()
-                    .and_then(|game| game.legal_actions().first().map(|action| game.uci(*action)));
-                self.output.line(uci::BestMove { best, ponder: None });
-            }
+        if let Err(why) = self.running.start(signal, is_limited, work) {
+            // The work, and the tree in it, is lost with the thread; a move is owed all the same.
+            self.output.note(format_args!("the system gives no thread: {why}"));
+            let best = self
+                .game()
+                .and_then(|game| game.legal_actions().first().map(|action| game.uci(*action)));
+            self.output.line(uci::BestMove { best, ponder: None });
         }
     }
 
     /// Ends the search. Its answer comes from its own thread.
     pub fn stop(&self) {
-        if let Some(running) = &self.running {
-            running.signal.stop();
-        }
+        self.running.signal().into_iter().for_each(Signal::stop);
     }
 
     /// The pondered move was played.
     pub fn ponderhit(&self) {
-        if let Some(running) = &self.running {
-            running.signal.ponderhit();
-        }
+        self.running.signal().into_iter().for_each(Signal::ponderhit);
     }
 
     /// True while a search runs or holds its answer.
     #[must_use]
     pub fn is_searching(&self) -> bool {
-        let over =
-            |running: &Running| running.signal.has_answered() || running.thread.is_finished();
-        self.running.as_ref().is_some_and(|running| !over(running))
+        self.running.is_searching()
     }
 
     /// True while a search runs that a limit will end.
     #[must_use]
     pub fn is_in_limited_search(&self) -> bool {
-        self.is_searching() && self.running.as_ref().is_some_and(|running| running.is_limited)
+        self.running.is_in_limited_search()
     }
 
     /// Receives a number after each search's answer, for [`Engine::take_back`].
     #[must_use]
     pub fn ended(&self) -> Receiver<u64> {
-        self.ended.1.clone()
+        self.running.ended()
     }
 
     /// Takes the session back from the search with this number, which has answered.
     pub fn take_back(&mut self, number: u64) {
-        if self.running.as_ref().is_some_and(|running| running.number == number) {
+        if self.running.has_number(number) {
             self.wait();
         }
     }
@@ -456,10 +331,8 @@ impl Engine {
 
     /// Waits for the search to end by itself. An open-ended one never does.
     pub fn wait(&mut self) {
-        if let Some(running) = self.running.take() {
-            // A panic past the search's own net has printed no answer and lost the tree; the next search
-            // begins with a new one.
-            self.session = running.thread.join().unwrap_or_default();
+        if let Some(session) = self.running.join() {
+            self.session = session;
             if std::mem::take(&mut self.clears_session) {
                 self.session.clear();
             }
@@ -468,7 +341,7 @@ impl Engine {
 
     /// Begins to open the network in the background.
     pub fn preload(&mut self) {
-        self.networks.preload(&self.settings);
+        self.networks.preload(&self.choices.settings);
     }
 
     /// Has networks and tree memory ready: the slow part of a start. Does nothing during a search.
@@ -486,21 +359,21 @@ impl Engine {
         }
         self.wait();
         self.preload();
-        if let Some(note) = self.session.reserve(&self.settings) {
+        if let Some(note) = self.session.reserve(&self.choices.settings) {
             self.output.note(note);
         }
     }
 
     /// The network that the options name, or the best there is instead; blocks while it is loaded.
     pub fn network(&mut self) -> Network {
-        self.networks.network(&self.settings, self.debug).network
+        self.networks.network(&self.choices.settings, self.debug).network
     }
 
     /// The networks of a search, on a clock those that are loaded.
     fn ready(&mut self, is_on_clock: bool) -> (Ready, Vec<Ready>) {
         // A network that has no say in the moves is not named as the one that plays.
-        let debug = self.debug && self.settings.search.asks_network();
-        let settings = &self.settings;
+        let debug = self.debug && self.choices.settings.search.asks_network();
+        let settings = &self.choices.settings;
         let ready = match is_on_clock {
             true => self.networks.network_on_clock(settings, debug),
             false => self.networks.network(settings, debug),

@@ -3,7 +3,7 @@
 
 use super::analyst::{Analyst, Effort};
 use super::network::{NetworkError, Networks};
-use super::params::reseed;
+use super::tree::params::reseed;
 use crate::chess::action::Action;
 use crate::chess::game::Game;
 use crate::options::settings::{Backend, Settings};

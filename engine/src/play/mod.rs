@@ -1,40 +1,28 @@
-//! From a position to a move: the engine behind the protocol, one search from `go` to `bestmove`, its
-//! time, its reports and the players without a search.
+//! From a position to a move: the engine behind the protocol, and the search without it.
 //!
-//! What may follow a move is [`crate::world`]'s.
+//! | room | what is in it |
+//! |---|---|
+//! | [`clock`] | how much time a move may use, its limits, the lag, the signals between GUI and search |
+//! | [`network`] | which network answers; opened, measured, with a cache and a fallback |
+//! | [`report`] | `info` lines |
+//! | [`tree`] | what stays from one search to the next |
+//! | [`players`] | players beside the tree search, and how any of them plays weaker or by lot |
+//! | [`search`] | one search from `go` to `bestmove` |
+//! | [`setup`], [`engine`] | what is given to the engine; position, options, networks and at most one search |
+//! | [`analyst`], [`lineup`] | searches without the protocol, of one player or a team |
+//!
+//! Each room uses those above it. What may follow a move is [`crate::world`]'s.
 
 pub mod analyst;
-pub(crate) mod blunder_check;
-pub(crate) mod classic;
+pub(crate) mod choices;
 pub mod clock;
-pub(crate) mod conclusion;
-pub(crate) mod current_move;
 pub mod engine;
-pub(crate) mod fallback_move;
-pub mod head_player;
 pub mod host;
-pub(crate) mod job;
-pub mod kept_tree;
-pub(crate) mod lag;
-pub(crate) mod limits;
 pub mod lineup;
-pub(crate) mod loader;
-pub(crate) mod mate_question;
 mod memory_limit;
-pub(crate) mod move_stats;
 pub mod network;
-pub mod params;
-pub mod player;
+pub mod players;
 pub mod report;
-pub(crate) mod search;
-pub mod session;
-pub(crate) mod signal;
-mod steadiness;
-pub(crate) mod stopper;
-pub(crate) mod strength;
-pub(crate) mod team_search;
-pub(crate) mod temperature;
-pub(crate) mod thinker;
-pub(crate) mod timekeeper;
-pub(crate) mod tree_search;
-pub mod warm_up;
+pub mod search;
+pub mod setup;
+pub mod tree;

@@ -64,6 +64,14 @@ impl Tables {
         Tables::of(files, path)
     }
 
+    /// The same, and what they are and what is wrong with them, where anything is.
+    #[must_use]
+    pub fn open(path: &str) -> (Tables, Option<String>) {
+        let tables = Tables::with_bundled(path);
+        let trouble = tables.take_warning().map(|trouble| format!("{tables}; {trouble}"));
+        (tables, trouble)
+    }
+
     fn of(mut files: Files, path: &str) -> Tables {
         let folders = path.split(';').flat_map(std::env::split_paths);
         for folder in folders.filter(|folder| !folder.as_os_str().is_empty()) {

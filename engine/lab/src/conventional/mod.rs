@@ -9,7 +9,9 @@ pub mod negamax;
 mod refutations;
 pub mod uct;
 
-use engine::play::player::{Player, PlayerFound, PlayerQuestion, PlayerWatch, StaticPlayer};
+use engine::play::players::player::{
+    Player, PlayerFound, PlayerQuestion, PlayerWatch, StaticPlayer,
+};
 use negamax::Pruning;
 use nn::rng::Rng;
 

@@ -9,7 +9,7 @@ use engine::alphabeta::table::{Bound, INFINITE, MATE, MATES, PvTable, Table, TtE
 use engine::chess::action::Action;
 use engine::chess::ending::{self, by_fifty_moves, key_before};
 use engine::chess::game::Game;
-use engine::play::player::{PlayerFound, PlayerWatch};
+use engine::play::players::player::{PlayerFound, PlayerWatch};
 use shakmaty::{Chess, Color, Move, MoveList, Position};
 
 /// Maximum ply.

@@ -7,7 +7,7 @@ use engine::alphabeta::scale::win;
 use engine::chess::action::Action;
 use engine::chess::ending::{by_board, key};
 use engine::chess::game::Game;
-use engine::play::player::{PlayerFound, PlayerWatch};
+use engine::play::players::player::{PlayerFound, PlayerWatch};
 use engine::world::RulesWorld;
 use engine::world::rollout::{params, random_game};
 use engine::world::rules::{Scoring, State};

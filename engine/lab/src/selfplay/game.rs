@@ -8,7 +8,7 @@ use super::search::{UntilProven, draw_by_visits};
 use engine::chess::action::Action;
 use engine::chess::game::Game;
 use engine::options::settings::Settings;
-use engine::play::params::{rules_world, search_params};
+use engine::play::tree::params::{rules_world, search_params};
 use engine::syzygy::Tables;
 use engine::world::RulesWorld;
 use engine::world::rules::State;

@@ -6,7 +6,7 @@ use crate::plots::{Curve, Picture};
 use engine::chess::game::Game;
 use engine::options::settings::Settings;
 use engine::play::host;
-use engine::play::params::{rules_world, search_params};
+use engine::play::tree::params::{rules_world, search_params};
 use engine::world::RulesWorld;
 use engine::world::rules::State;
 use mcts::Audit;

@@ -5,7 +5,7 @@ use crate::measure::puzzles::{Puzzle, Score, Task, solve_all};
 use engine::chess::action::Action;
 use engine::chess::game::Game;
 use engine::options::settings::Settings;
-use engine::play::head_player::{Head, Question};
+use engine::play::players::head_player::{Head, Question};
 use engine::progress::progress;
 use engine::workers::Crew;
 use engine::world::rules::State;

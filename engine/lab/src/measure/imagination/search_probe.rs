@@ -5,7 +5,7 @@ use super::counts::{Comparison, Counts};
 use engine::chess::action::Action;
 use engine::chess::game::Game;
 use engine::options::settings::Settings;
-use engine::play::params::{rules_world, search_params};
+use engine::play::tree::params::{rules_world, search_params};
 use engine::world::memory::PredictionCache;
 use engine::world::{LearnedWorld, learned};
 use mcts::{Leaf, Patient, Searcher, Wdl, World};

@@ -4,17 +4,16 @@
 //! Something always answers: a network that cannot be used is named to the user, and the next best one
 //! plays. A move on a clock does not wait for a network while another one is ready.
 
-use super::host;
-use super::network::{self, Network, NetworkError, Networks};
-use super::warm_up::{EvalTiming, warm_up};
+use super::open::{self, Opened, Source, open_best};
+use super::warm_up::EvalTiming;
 use crate::options::settings::{Backend, Settings};
 use crate::output::Output;
+use crate::play::network::{Network, NetworkError, Networks};
 use crate::time::Clock;
 use nn::EvalError;
 use nn::evaluator::cached::Cached;
 use nn::evaluator::fallback::Fallback;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
@@ -53,13 +52,6 @@ pub struct Ready {
     pub timing: EvalTiming,
 }
 
-/// What chooses a network.
-#[derive(Clone, Debug, PartialEq)]
-struct Source {
-    file: String,
-    backend: Backend,
-}
-
 struct Loaded {
     source: Source,
     /// Without a cache.
@@ -71,25 +63,6 @@ struct Loaded {
     cache_mb: usize,
     /// None if the option says none.
     cache: Option<Arc<Cached>>,
-}
-
-/// The best network that there was for a source, without a cache.
-struct Opened {
-    source: Source,
-    network: Network,
-    timing: EvalTiming,
-    /// Its file; None for the built-in one.
-    file: Option<PathBuf>,
-    /// Why it is not the one that was asked for.
-    troubles: Vec<NetworkError>,
-    /// It is a network at all.
-    is_network: bool,
-}
-
-impl Source {
-    fn of(settings: &Settings) -> Source {
-        Source { file: settings.weights_file.clone(), backend: settings.backend }
-    }
 }
 
 impl Loaded {
@@ -304,18 +277,16 @@ impl NetworkLoader {
         let wanted_mb = settings.nn_cache_mb;
         if loaded.cache_mb != wanted_mb {
             loaded.cache_mb = wanted_mb;
-            let (cache_mb, shortage) = host::cache_mb(wanted_mb, settings.hash_mb);
+            // The old one first: both might not fit.
+            loaded.cache = None;
+            let (cache, shortage) = open::cache(&loaded.network, settings);
+            loaded.cache = cache;
             if let Some(shortage) = shortage
                 && self.short_cache_mb != wanted_mb
             {
                 self.short_cache_mb = wanted_mb;
                 self.output.note(shortage);
             }
-            let bytes = cache_mb << 20;
-            let evaluator = &loaded.network.evaluator;
-            // The old one first: both might not fit.
-            loaded.cache = None;
-            loaded.cache = (bytes > 0).then(|| Arc::new(Cached::new(evaluator.clone(), bytes)));
         }
         let ready = loaded.ready();
         let most = KEPT.max(settings.players());
@@ -358,48 +329,4 @@ impl NetworkLoader {
         };
         Arc::new(Fallback::new(network.evaluator.clone(), open))
     }
-}
-
-/// Opens the network of `source`, or the next best one. Blocks.
-fn open_best(networks: &dyn Networks, clock: &dyn Clock, source: Source) -> Opened {
-    let (file, backend, cpu) = (named(&source.file), source.backend, Backend::Cpu);
-    // From what was asked for to what always works.
-    let choices = [(file, backend), (file, cpu), (None, backend), (None, cpu)];
-    let mut troubles = Vec::new();
-    for (index, (file, backend)) in choices.iter().enumerate() {
-        if choices[..index].contains(&(*file, *backend)) {
-            continue;
-        }
-        let opened = catch_unwind(AssertUnwindSafe(|| open(networks, clock, *file, *backend)))
-            .unwrap_or_else(|_| Err(NetworkError::Failed("the network failed inside".to_owned())));
-        match opened {
-            Ok((network, timing)) => {
-                let file = file.map(Path::to_owned);
-                return Opened { source, network, timing, file, troubles, is_network: true };
-            }
-            Err(error) => troubles.push(error),
-        }
-    }
-    let (network, timing) = (network::uniform(), EvalTiming::default());
-    Opened { source, network, timing, file: None, troubles, is_network: false }
-}
-
-/// The file that an option names, if any.
-pub fn named(file: &str) -> Option<&Path> {
-    (!file.is_empty()).then(|| Path::new(file))
-}
-
-/// Opens and measures a network. Blocks.
-///
-/// # Errors
-/// The network cannot be used.
-pub fn open(
-    networks: &dyn Networks,
-    clock: &dyn Clock,
-    file: Option<&Path>,
-    backend: Backend,
-) -> Result<(Network, EvalTiming), NetworkError> {
-    let network = networks.open(file, backend)?;
-    let timing = warm_up(&network, clock)?;
-    Ok((network, timing))
 }

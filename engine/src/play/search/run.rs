@@ -3,19 +3,19 @@
 //! Whatever happens in between (no network, no moves, a panic in a device driver), one `bestmove` is
 //! printed, once the GUI may have it. The session goes in and comes out, for the next move to use.
 
-use super::classic::ClassicSearch;
 use super::conclusion::{MoveChoice, answer_without_search, best_move};
-use super::head_player::{Head, Question};
 use super::job::{Answer, Found, Job};
 use super::mate_question::{MateAnswer, MateQuestion};
-use super::report::{self, Reporter};
-use super::session::SearchSession;
-use super::thinker::{Decision, Thinker};
-use super::timekeeper::Timekeeper;
 use super::tree_search::search_tree;
 use crate::chess::action::Action;
 use crate::chess::game::Game;
 use crate::options::settings::Search;
+use crate::play::clock::timekeeper::Timekeeper;
+use crate::play::players::classic::ClassicSearch;
+use crate::play::players::head_player::{Head, Question};
+use crate::play::players::thinker::{Decision, Thinker};
+use crate::play::report::{self, Reporter};
+use crate::play::tree::session::SearchSession;
 use crate::syzygy::Tables;
 use crate::syzygy::root::RootTables;
 use crate::world::rules::State;
@@ -23,6 +23,7 @@ use mcts::Wdl;
 use nn::rng::Rng;
 use shakmaty::Position;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::OnceLock;
 
 /// Playouts of a `go mate` once a mate is ruled out: a move is owed, at once. Guess.
 const PLAYOUTS_WITHOUT_MATE: u64 = 16;
@@ -32,13 +33,37 @@ const HASTE: u32 = 50;
 
 /// Searches, prints, and returns the session. Blocks until the GUI may have the answer.
 pub fn run(mut job: Job) -> SearchSession {
-    let mut session = std::mem::take(&mut job.session);
-    let answer = match catch_unwind(AssertUnwindSafe(|| think(&job, &mut session))) {
+    let session = std::mem::take(&mut job.session);
+    let job = &job;
+    let moves = KnownMoves::new();
+    let timekeeper = Timekeeper::new(&job.signal);
+    // The answer is printed before the timekeeper's thread has ended, for it may wait for a core, too.
+    let search = || answer(job, session, &timekeeper, &moves);
+    let answer_early = |found| {
+        if let (Ok(game), Some((allowed, reporter))) = (&job.game, moves.get()) {
+            MoveChoice { job, game, allowed, reporter }.answer_early(found);
+        }
+    };
+    timekeeper.watch(search, answer_early)
+}
+
+/// The moves to choose from and the reporter, once they are known.
+type KnownMoves = OnceLock<(Vec<Action>, Reporter)>;
+
+/// Searches and prints. Returns the session.
+fn answer(
+    job: &Job,
+    mut session: SearchSession,
+    timekeeper: &Timekeeper<'_>,
+    moves: &KnownMoves,
+) -> SearchSession {
+    let think = || think(job, &mut session, timekeeper, moves);
+    let answer = match catch_unwind(AssertUnwindSafe(think)) {
         Ok(answer) => answer,
         Err(_) => {
             job.output.note("the search failed inside; playing a plain move");
             session = SearchSession::default();
-            answer_without_search(&job)
+            answer_without_search(job)
         }
     };
     if let Some(trouble) = job.tables.as_ref().and_then(Tables::take_warning) {
@@ -46,7 +71,7 @@ pub fn run(mut job: Job) -> SearchSession {
     }
     job.signal.wait();
     job.signal.answer();
-    job.output.answer(&[best_move(&job, answer)]);
+    job.output.answer(&[best_move(job, answer)]);
     let used = job.signal.used();
     if let (Some(budget), Some(used)) = (job.limits.budget, used) {
         session.lag().on_end(budget, used);
@@ -58,7 +83,12 @@ pub fn run(mut job: Job) -> SearchSession {
     session
 }
 
-fn think(job: &Job, session: &mut SearchSession) -> Answer {
+fn think(
+    job: &Job,
+    session: &mut SearchSession,
+    timekeeper: &Timekeeper<'_>,
+    moves: &KnownMoves,
+) -> Answer {
     let game = match &job.game {
         Ok(game) => game,
         Err(why) => {
@@ -91,7 +121,8 @@ fn think(job: &Job, session: &mut SearchSession) -> Answer {
         reporter = reporter.with_tables(known);
     }
     tell_what_has_no_effect(job);
-    let choice = &MoveChoice { job, game, allowed: &allowed, reporter: &reporter };
+    let (allowed, reporter) = moves.get_or_init(|| (allowed, reporter));
+    let choice = &MoveChoice { job, game, allowed, reporter };
     let head = match job.settings.search {
         Search::Mcts if job.limits.nodes == Some(1) && job.strength().is_none() => {
             Some(Head::Prior)
@@ -103,13 +134,15 @@ fn think(job: &Job, session: &mut SearchSession) -> Answer {
         Search::Policy => Some(Head::Policy),
     };
     let found = match head {
-        Some(head) => ask_head(job, game, head, &allowed),
-        None if job.settings.search.is_conventional() => ask_classic(choice, session),
+        Some(head) => ask_head(job, game, head, allowed),
+        None if job.settings.search.is_conventional() => ask_classic(choice, session, timekeeper),
         None if job.settings.search == Search::Internal => think_internally(choice),
-        None => match find_mate(job, game, &allowed, won) {
+        None => match find_mate(job, game, allowed, won) {
             MateAnswer::Mate(snapshot) => Some(Found::leading(snapshot)),
-            MateAnswer::Open => search_tree(choice, session, None),
-            MateAnswer::NoMate => search_tree(choice, session, Some(PLAYOUTS_WITHOUT_MATE)),
+            MateAnswer::Open => search_tree(choice, session, timekeeper, None),
+            MateAnswer::NoMate => {
+                search_tree(choice, session, timekeeper, Some(PLAYOUTS_WITHOUT_MATE))
+            }
         },
     };
     choice.report(found.unwrap_or_else(Found::nothing))
@@ -155,14 +188,17 @@ fn ask_head(job: &Job, game: &Game, head: Head, allowed: &[Action]) -> Option<Fo
 }
 
 /// A player without a network.
-fn ask_classic(choice: &MoveChoice<'_>, session: &mut SearchSession) -> Option<Found> {
+fn ask_classic(
+    choice: &MoveChoice<'_>,
+    session: &mut SearchSession,
+    timekeeper: &Timekeeper<'_>,
+) -> Option<Found> {
     let MoveChoice { job, game, allowed, reporter } = *choice;
     let (limits, signal, output) = (&job.limits, &*job.signal, &job.output);
     let seed = job.settings.seed;
-    let timekeeper = &Timekeeper::new(signal);
     let search =
         ClassicSearch { game, allowed, limits, signal, reporter, output, timekeeper, seed };
-    let run = || match job.player {
+    let snapshot = match job.player {
         Some(player) => search.run_player(player, job.settings.rollouts),
         None => {
             if let Some(shortage) = session.reserve(&job.settings) {
@@ -171,7 +207,7 @@ fn ask_classic(choice: &MoveChoice<'_>, session: &mut SearchSession) -> Option<F
             search.run_alpha_beta(session.alpha_beta()?)
         }
     };
-    let snapshot = timekeeper.watch(run, |found| choice.answer_early(found))?;
+    let snapshot = snapshot?;
     job.learn_time_use(session);
     (!snapshot.lines.is_empty()).then(|| Found::leading(snapshot))
 }

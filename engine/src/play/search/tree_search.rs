@@ -3,21 +3,22 @@
 use super::blunder_check::{self, BlunderCheck, POSITIONS_PER_PLAYOUT, Refutation};
 use super::conclusion::MoveChoice;
 use super::job::{Answer, Found, Job};
-use super::kept_tree::Plan;
-use super::session::SearchSession;
 use super::stopper::{Stopper, Watched};
-use super::strength::Strength;
 use super::team_search::{Seat, run_team, seats};
-use super::temperature;
-use super::timekeeper::Timekeeper;
 use crate::chess::action::Action;
 use crate::chess::game::Game;
+use crate::play::clock::timekeeper::Timekeeper;
+use crate::play::players::strength::Strength;
+use crate::play::players::temperature;
+use crate::play::tree::kept_tree::Plan;
+use crate::play::tree::session::SearchSession;
 use mcts::{FinalMove, Line, Wdl};
 
 /// Tree search of at most `playouts`, if they are limited. None if there is no time left for it.
 pub fn search_tree(
     choice: &MoveChoice<'_>,
     session: &mut SearchSession,
+    timekeeper: &Timekeeper<'_>,
     playouts: Option<u64>,
 ) -> Option<Found> {
     let MoveChoice { job, game, allowed, reporter } = *choice;
@@ -43,18 +44,16 @@ pub fn search_tree(
     } else {
         job.limits.clone()
     };
-    let timekeeper = Timekeeper::new(&job.signal);
     let stopper = Stopper::new(Watched {
         limits: &limits,
         signal: &job.signal,
         reporter,
         output: &job.output,
-        timekeeper: &timekeeper,
+        timekeeper,
         robust: settings.tree.final_move == FinalMove::Robust,
     });
     let seats = seats(job, game, session, Seat { root, plan });
-    let search = || decide(choice, session, &seats, &stopper);
-    let found = timekeeper.watch(search, |found| choice.answer_early(found));
+    let found = decide(choice, session, &seats, &stopper);
     job.learn_time_use(session);
     Some(found)
 }

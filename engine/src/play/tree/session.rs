@@ -1,16 +1,16 @@
 //! What stays from one search to the next: the tree of each player with its share of the memory, the alpha-beta
 //! search, and what was learnt of the clock and the machine.
 
-use super::clock::TimeUse;
-use super::host;
 use super::kept_tree::{KeptTree, Plan, Root};
-use super::lag::Lag;
-use super::network::Network;
 use crate::alphabeta::bundled::nnue;
 use crate::alphabeta::{AlphaBeta, table};
 use crate::chess::action::Action;
 use crate::chess::game::Game;
 use crate::options::settings::{Search, Settings};
+use crate::play::clock::lag::Lag;
+use crate::play::clock::{TimeSettings, TimeUse};
+use crate::play::host;
+use crate::play::network::Network;
 use crate::syzygy::Tables;
 use crate::world::AnyWorld;
 use mcts::{Control, Outcome};
@@ -187,10 +187,17 @@ impl SearchSession {
         self.blunders
     }
 
-    /// How the moves since the game began used their time.
+    /// What the options and the game so far contribute to a move's budget.
     #[must_use]
-    pub fn time_use(&self) -> TimeUse {
-        self.time_use
+    pub fn time_settings(&self, settings: &Settings) -> TimeSettings {
+        TimeSettings {
+            overhead: settings.move_overhead,
+            moves_left: settings.moves_left,
+            ponder: settings.ponder,
+            time_use: self.time_use,
+            reserve: self.lag.reserve(),
+            overrun: self.lag.overrun(),
+        }
     }
 
     /// The lag of the moves before.

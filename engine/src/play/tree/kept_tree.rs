@@ -1,12 +1,12 @@
 //! One search tree between two moves: the part below the new position is kept, and what the network imagined for it.
 //! How much memory it has is the session's matter.
 
-use super::host;
-use super::network::Network;
 use super::params;
 use crate::chess::action::Action;
 use crate::chess::game::Game;
 use crate::options::settings::{Search, Settings, WorldModel};
+use crate::play::host;
+use crate::play::network::Network;
 use crate::syzygy::Tables;
 use crate::world::memory::PredictionCache;
 use crate::world::rollout;

@@ -80,10 +80,10 @@ impl Drop for End<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::Budget;
+    use super::limits::Limits;
     use super::*;
     use crate::chess::game::Game;
-    use crate::play::clock::Budget;
-    use crate::play::limits::Limits;
     use crate::time::ManualClock;
     use mcts::{Line, Wdl};
     use std::sync::{Arc, mpsc};

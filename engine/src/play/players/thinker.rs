@@ -6,12 +6,7 @@
 //! limit at all, go straight to the largest. What the rules of a game know and a tree does not, repetitions and
 //! fifty moves, is asked once, of the move to play.
 
-use super::limits::Limits;
-use super::network;
-use super::report::Reporter;
-use super::signal::Signal;
 use super::temperature;
-use super::warm_up::EvalTiming;
 use crate::chess::action::Action;
 use crate::chess::game::Game;
 use crate::internal::boards::Boards;
@@ -20,6 +15,11 @@ use crate::internal::teacher::Teacher;
 use crate::internal::think::{End, Task, Thought, think};
 use crate::options::settings::Settings;
 use crate::output::Output;
+use crate::play::clock::limits::Limits;
+use crate::play::clock::signal::Signal;
+use crate::play::network;
+use crate::play::network::warm_up::EvalTiming;
+use crate::play::report::Reporter;
 use crate::world::rules::State;
 use mcts::{Line, Snapshot, Wdl};
 use nn::writer::{Backup, Decoder, Shape, Writer};

@@ -1,17 +1,17 @@
 //! The players beside the tree search under the limits of a `go`, their clock and their reports: [`crate::alphabeta`], and
 //! those that an executable brings ([`super::player`]).
 
-use super::limits::Limits;
 use super::player::{Player, PlayerFound, PlayerQuestion, PlayerWatch};
-use super::report::Reporter;
-use super::signal::Signal;
 use super::steadiness::Steadiness;
-use super::timekeeper::Timekeeper;
 use crate::alphabeta::scale::win;
 use crate::alphabeta::{self, AlphaBeta};
 use crate::chess::action::Action;
 use crate::chess::game::Game;
 use crate::output::Output;
+use crate::play::clock::limits::Limits;
+use crate::play::clock::signal::Signal;
+use crate::play::clock::timekeeper::Timekeeper;
+use crate::play::report::Reporter;
 use mcts::{Line, Snapshot, Wdl};
 use shakmaty::Chess;
 

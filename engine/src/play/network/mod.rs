@@ -1,6 +1,10 @@
 //! Which network answers: the file the user named, or the one built in. The only file that knows how a
 //! network is opened; everything else sees `Arc<dyn Evaluator>`.
 
+pub(crate) mod loader;
+pub(crate) mod open;
+pub mod warm_up;
+
 use crate::errors::quote_path;
 use nn::checkpoint::{self, CheckpointError};
 use nn::device::{Backend, is_cpu, pick};
@@ -14,10 +18,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 /// The bundled network, the twentieth of `docs/src/networks-log.md`.
-static BUNDLED: &[u8] = include_bytes!("../../../assets/mavka.safetensors");
+static BUNDLED: &[u8] = include_bytes!("../../../../assets/mavka.safetensors");
 
 /// The bundled decoder of the internal search: `docs/src/internal.md`.
-static BUNDLED_WRITER: &[u8] = include_bytes!("../../../assets/writer.safetensors");
+static BUNDLED_WRITER: &[u8] = include_bytes!("../../../../assets/writer.safetensors");
 
 /// The bundled decoder, read once.
 ///

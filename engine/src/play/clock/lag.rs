@@ -2,7 +2,7 @@
 //! It is measured in each game. Two to four times the worst is kept as a reserve of the clock; searches end earlier where
 //! answers were late (`docs/src/search.md`).
 
-use super::clock::{Budget, ClockState};
+use super::{Budget, ClockState};
 use crate::chess::game::Game;
 use std::time::Duration;
 

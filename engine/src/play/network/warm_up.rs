@@ -1,7 +1,7 @@
 //! The first questions to a network: they fill caches, have a GPU compile its kernels, and measure how fast
 //! it answers and in which batches, once, before the engine says that it is ready.
 
-use crate::play::network::{Network, NetworkError};
+use super::{Network, NetworkError};
 use crate::time::Clock;
 use nn::encode::MoveCode;
 use nn::{EvalError, Query, Step};

@@ -7,10 +7,10 @@
 //! engine is asked). Nothing else is known about chess; only the player that looks at the next positions
 //! sees that one of them is mate.
 
+use super::temperature;
 use crate::chess::action::Action;
 use crate::options::settings::Settings;
-use crate::play::params::search_params;
-use crate::play::temperature;
+use crate::play::tree::params::search_params;
 use crate::world::rules::{RulesWorld, State};
 
 use mcts::{Edge, Leaf, Line, Ranker, Snapshot, Wdl, World};

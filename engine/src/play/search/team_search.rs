@@ -2,12 +2,12 @@
 //! The rules are [`crate::team`]'s, time and reports the stopper's.
 
 use super::job::Job;
-use super::kept_tree::{KeptTree, Plan, Root};
-use super::params::reseed;
-use super::session::SearchSession;
 use super::stopper::{SearchView, Stopper};
 use crate::chess::action::Action;
 use crate::chess::game::Game;
+use crate::play::tree::kept_tree::{KeptTree, Plan, Root};
+use crate::play::tree::params::reseed;
+use crate::play::tree::session::SearchSession;
 use crate::team::{Opinion, TeamRule, choose, share};
 use crate::world::AnyWorld;
 use mcts::{Control, Outcome, Race, Snapshot, View};

@@ -1,8 +1,8 @@
 //! What one `go` asks for, in the engine's own terms.
 
+use super::{Budget, ClockState, TimeSettings};
 use crate::chess::action::Action;
 use crate::chess::game::Game;
-use crate::play::clock::{Budget, ClockState, TimeSettings};
 use shakmaty::{Color, Position};
 use uci::Go;
 

@@ -1,5 +1,10 @@
 //! How much time one move may use: a pure function of what the GUI said.
 
+pub(crate) mod lag;
+pub(crate) mod limits;
+pub(crate) mod signal;
+pub(crate) mod timekeeper;
+
 use crate::options::settings::MOVES_LEFT;
 use std::time::Duration;
 
@@ -58,9 +63,9 @@ pub struct TimeSettings {
     pub ponder: bool,
     /// How the moves before used their time.
     pub time_use: TimeUse,
-    /// Milliseconds of the clock that are kept for stalls of the machine (`super::lag`).
+    /// Milliseconds of the clock that are kept for stalls of the machine (`crate::play::clock::lag`).
     pub reserve: i64,
-    /// Milliseconds by which a search may miss the hard limit on this machine (`super::lag`).
+    /// Milliseconds by which a search may miss the hard limit on this machine (`crate::play::clock::lag`).
     pub overrun: i64,
 }
 

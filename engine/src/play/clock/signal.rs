@@ -177,8 +177,8 @@ fn nanos(duration: Duration) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use super::Budget;
     use super::*;
-    use crate::play::clock::Budget;
     use crate::time::ManualClock;
 
     fn signal(hard: u64, ponder: bool, infinite: bool) -> (Arc<ManualClock>, Signal) {

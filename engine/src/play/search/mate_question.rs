@@ -1,12 +1,12 @@
 //! Whether a mate can be forced: everything is tried for the first moves, which is surer than a tree search, and
 //! rules mates out.
 
-use super::limits::Limits;
-use super::signal::Signal;
 use crate::chess::action::Action;
 use crate::chess::game::Game;
 use crate::chess::mate::MateSearch;
 use crate::output::Output;
+use crate::play::clock::limits::Limits;
+use crate::play::clock::signal::Signal;
 use mcts::{Line, Snapshot, Wdl};
 use std::cell::Cell;
 

@@ -1,5 +1,5 @@
 //! Players that search by themselves, without the network: what one is asked, and what it finds. The laboratory has
-//! some; an executable hands the engine those that it has ([`super::engine::Setup`]).
+//! some; an executable hands the engine those that it has ([`crate::play::setup::Setup`]).
 
 use crate::chess::action::Action;
 use crate::chess::game::Game;

@@ -7,11 +7,11 @@
 use crate::chess::action::Action;
 use crate::output::Output;
 use crate::play::clock::Budget;
-use crate::play::current_move::CurrentMove;
-use crate::play::limits::Limits;
+use crate::play::clock::limits::Limits;
+use crate::play::clock::signal::Signal;
+use crate::play::clock::timekeeper::Timekeeper;
 use crate::play::report::Reporter;
-use crate::play::signal::Signal;
-use crate::play::timekeeper::Timekeeper;
+use crate::play::report::current_move::CurrentMove;
 use crate::world::AnyWorld;
 use mcts::{Control, Race, Snapshot, View};
 use std::ops::ControlFlow;

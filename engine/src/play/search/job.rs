@@ -1,18 +1,18 @@
 //! One search: what it needs, and what it answers.
 
-use super::limits::Limits;
-use super::loader::Ready;
-use super::network::Network;
-use super::params::batch_within;
-use super::player::StaticPlayer;
-use super::session::SearchSession;
-use super::signal::Signal;
-use super::strength::Strength;
-use super::warm_up::EvalTiming;
 use crate::chess::action::Action;
 use crate::chess::game::{Game, GameError};
 use crate::options::settings::{Search, Settings};
 use crate::output::Output;
+use crate::play::clock::limits::Limits;
+use crate::play::clock::signal::Signal;
+use crate::play::network::Network;
+use crate::play::network::loader::Ready;
+use crate::play::network::warm_up::EvalTiming;
+use crate::play::players::player::StaticPlayer;
+use crate::play::players::strength::Strength;
+use crate::play::tree::params::batch_within;
+use crate::play::tree::session::SearchSession;
 use crate::syzygy::Tables;
 use mcts::Snapshot;
 use std::sync::Arc;

@@ -3,9 +3,11 @@
 //! Everything printed here is checked against the rules on the way out: a line is cut at the first move
 //! that cannot be played and at the end of the game.
 
+pub(crate) mod current_move;
+pub(crate) mod move_stats;
+
 use crate::chess::action::Action;
 use crate::chess::game::Game;
-use crate::play::move_stats;
 use crate::syzygy::root::RootTables;
 use crate::world::rules::State;
 use mcts::{Line, Snapshot, Wdl};

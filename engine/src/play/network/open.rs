@@ -1,0 +1,121 @@
+//! Opens networks, measures them and gives them a cache: one way for the engine that plays and for searches without it.
+
+use super::warm_up::{EvalTiming, warm_up};
+use crate::options::settings::{Backend, Settings};
+use crate::play::host::{self, CacheShortage};
+use crate::play::network::{self, Network, NetworkError, Networks};
+use crate::time::Clock;
+use nn::evaluator::cached::Cached;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What chooses a network.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Source {
+    /// Empty: the built-in network.
+    pub file: String,
+    /// On this device.
+    pub backend: Backend,
+}
+
+/// The best network that there was for a source, without a cache.
+pub struct Opened {
+    /// What was asked for.
+    pub source: Source,
+    /// What answers.
+    pub network: Network,
+    /// How fast it does.
+    pub timing: EvalTiming,
+    /// Its file; None for the built-in one.
+    pub file: Option<PathBuf>,
+    /// Why it is not the one that was asked for.
+    pub troubles: Vec<NetworkError>,
+    /// It is a network at all.
+    pub is_network: bool,
+}
+
+impl Source {
+    /// The one that the options name.
+    pub fn of(settings: &Settings) -> Source {
+        Source { file: settings.weights_file.clone(), backend: settings.backend }
+    }
+
+    fn path(&self) -> Option<&Path> {
+        (!self.file.is_empty()).then(|| Path::new(&self.file))
+    }
+}
+
+/// Opens the network of `source`, or the next best one. Blocks.
+pub fn open_best(networks: &dyn Networks, clock: &dyn Clock, source: Source) -> Opened {
+    let (file, backend, cpu) = (source.path(), source.backend, Backend::Cpu);
+    // From what was asked for to what always works.
+    let choices = [(file, backend), (file, cpu), (None, backend), (None, cpu)];
+    let (found, troubles) = open_first(networks, clock, &choices);
+    let (index, network, timing) = match found {
+        Some((index, network, timing)) => (Some(index), network, timing),
+        None => (None, network::uniform(), EvalTiming::default()),
+    };
+    let file = index.and_then(|index| choices[index].0).map(Path::to_owned);
+    Opened { source, network, timing, file, troubles, is_network: index.is_some() }
+}
+
+/// Opens the network of `source`, on the CPU where its device cannot be used, which the log says. Blocks.
+///
+/// # Errors
+/// The network cannot be used.
+pub fn open_named(
+    networks: &dyn Networks,
+    clock: &dyn Clock,
+    source: &Source,
+) -> Result<(Network, EvalTiming), NetworkError> {
+    let choices = [(source.path(), source.backend), (source.path(), Backend::Cpu)];
+    let (found, troubles) = open_first(networks, clock, &choices);
+    for trouble in troubles {
+        match trouble.is_of_device() {
+            true => log::warn!("{trouble}"),
+            false => return Err(trouble),
+        }
+    }
+    let found = found.map(|(_, network, timing)| (network, timing));
+    found.ok_or_else(|| NetworkError::Failed("no device computes the network".to_owned()))
+}
+
+/// A network with its place among the choices.
+type Found = (usize, Network, EvalTiming);
+
+/// Opens and measures the first of different `choices` that can be used; the errors are of those before it.
+fn open_first(
+    networks: &dyn Networks,
+    clock: &dyn Clock,
+    choices: &[(Option<&Path>, Backend)],
+) -> (Option<Found>, Vec<NetworkError>) {
+    let mut troubles = Vec::new();
+    for (index, choice) in choices.iter().enumerate() {
+        if choices[..index].contains(choice) {
+            continue;
+        }
+        let open = || {
+            let network = networks.open(choice.0, choice.1)?;
+            let timing = warm_up(&network, clock)?;
+            Ok((network, timing))
+        };
+        let opened = catch_unwind(AssertUnwindSafe(open))
+            .unwrap_or_else(|_| Err(NetworkError::Failed("the network failed inside".to_owned())));
+        match opened {
+            Ok((network, timing)) => return (Some((index, network, timing)), troubles),
+            Err(error) => troubles.push(error),
+        }
+    }
+    (None, troubles)
+}
+
+/// The cache around `network` that `settings` ask for, if any, and the shortage where the machine has less.
+pub fn cache(
+    network: &Network,
+    settings: &Settings,
+) -> (Option<Arc<Cached>>, Option<CacheShortage>) {
+    let (cache_mb, shortage) = host::cache_mb(settings.nn_cache_mb, settings.hash_mb);
+    let cached = || Arc::new(Cached::new(network.evaluator.clone(), cache_mb << 20));
+    ((cache_mb > 0).then(cached), shortage)
+}
