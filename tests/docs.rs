@@ -12,7 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The laboratory's logs, in `docs/src`. They are records: they keep the words, commands and file names of
-/// their time, so that only their links are checked.
+/// their time, so that only their links are checked, and the commands of those that are [`REPEATED`].
 const LOGS: [&str; 7] = [
     "imagined.md",
     "internal.md",
@@ -22,6 +22,8 @@ const LOGS: [&str; 7] = [
     "speed.md",
     "strength.md",
 ];
+/// Those among them whose measurements are to be repeated: their commands are checked, too.
+const REPEATED: [&str; 3] = ["imagined.md", "internal.md", "papers.md"];
 /// Other pages whose links are checked.
 const PAGES: [&str; 6] = [
     "README.md",
@@ -32,9 +34,9 @@ const PAGES: [&str; 6] = [
     "tests/syzygy/README.md",
 ];
 /// Longest README, in lines.
-const README_LINES: usize = 120;
-/// Options that the README shows.
-const README_OPTIONS: usize = 12;
+const README_LINES: usize = 110;
+/// Words that a sentence does not begin with: its subject comes first.
+const NO_BEGINNING: [&str; 5] = ["What", "Of", "Who", "Whose", "That"];
 /// First folders of the repository's paths.
 const FOLDERS: [&str; 9] =
     [".ci/", ".github/", "assets/", "docs/", "engine/", "mcts/", "nn/", "tests/", "uci/"];
@@ -120,16 +122,14 @@ fn the_options_table_is_what_the_engine_prints() {
     );
 }
 
+/// Both pictures name the network in plain text: the SVG in its heading, the PNG in a comment.
 #[test]
-fn the_options_of_the_readme_are_rows_of_that_table() {
-    let readme = read(&root().join("README.md"));
-    let table = markdown(Shown::Everyday);
-    let rows: Vec<&str> = table.lines().collect();
-    let shown: Vec<&str> =
-        options_of(&readme).lines().filter(|line| line.starts_with("| `")).collect();
-    assert_eq!(shown.len(), README_OPTIONS);
-    for row in shown {
-        assert!(rows.contains(&row), "not a row of `mavka options`: {row}");
+fn the_readmes_pictures_are_of_the_built_in_network() {
+    let network = engine::play::network::load(None).unwrap();
+    for picture in ["assets/sight.svg", "assets/analysis.png"] {
+        let bytes = fs::read(root().join(picture)).unwrap();
+        let named = bytes.windows(network.hash.len()).any(|part| part == network.hash.as_bytes());
+        assert!(named, "{picture} is not of the network {}", network.hash);
     }
 }
 
@@ -179,6 +179,73 @@ fn every_command_that_is_named_exists() {
         }
     }
     assert!(named > 50, "only {named} commands found");
+}
+
+/// The command lines of a page's shell blocks, and of its code spans: continued lines are one, pipes are cut, comments left out.
+fn command_lines(text: &str) -> (Vec<String>, Vec<String>) {
+    let (prose, shell) = prose_and_shell(text);
+    let spans = prose.into_iter().flat_map(code_spans).map(|span| match span.split_once(" | ") {
+        Some((first, _)) => first.to_owned(),
+        None => span.to_owned(),
+    });
+    let shell = shell.join("\n").replace("\\\n", " ");
+    let lines = shell.lines().flat_map(|line| {
+        let line = line.split_once(" #").map_or(line, |(before, _)| before);
+        line.split(['|', ';', '&', '>']).map(|part| part.trim().to_owned()).collect::<Vec<_>>()
+    });
+    (lines.collect(), spans.collect())
+}
+
+/// What `program`'s parser has against a command line of it; none if it is another program's.
+fn fault(line: &str, program: &str, cli: &clap::Command) -> Option<ErrorKind> {
+    let words = shlex::split(line).unwrap_or_else(|| panic!("no command line: {line}"));
+    if words.first().map(String::as_str) != Some(program) {
+        return None;
+    }
+    cli.clone().try_get_matches_from(words).err().map(|error| error.kind())
+}
+
+/// By the parsers of the programs: a command or an option that is gone fails. Nothing is run, no file is opened.
+#[test]
+fn every_printed_command_line_is_understood() {
+    let logs = REPEATED.iter().map(|log| root().join("docs/src").join(log));
+    let (mut faults, mut parsed) = (Vec::new(), 0);
+    for page in guide().into_iter().chain(logs) {
+        let (lines, spans) = command_lines(&read(&page));
+        for (program, cli) in programs() {
+            let ours = |line: &&String| line.split(' ').next() == Some(program);
+            for line in lines.iter().filter(ours) {
+                parsed += 1;
+                let fault = fault(line, program, &cli);
+                // `--version` answers and ends.
+                if fault.is_some_and(|kind| kind != ErrorKind::DisplayVersion) {
+                    faults.push(format!("{}: {line}: {fault:?}", page.display()));
+                }
+            }
+            // A span may name the beginning of a command line, with capitals where something is to be filled in.
+            for line in spans.iter().filter(ours) {
+                parsed += 1;
+                let whole = line.replace(['[', ']'], "");
+                let whole = whole.split(" …").next().unwrap_or_default();
+                if whole.split(' ').nth(1) == Some("help") {
+                    continue;
+                }
+                let fault = fault(whole, program, &cli);
+                if matches!(fault, Some(ErrorKind::UnknownArgument | ErrorKind::InvalidSubcommand))
+                {
+                    faults.push(format!("{}: {line}: {fault:?}", page.display()));
+                }
+            }
+        }
+    }
+    assert!(parsed > 150, "only {parsed} command lines found");
+    assert!(faults.is_empty(), "{faults:#?}");
+    // The test itself: a command and an option that are gone.
+    let [(_, mavka), (_, lab)] = programs();
+    let kinds =
+        [("mavka league a.toml", "mavka", &mavka), ("mavka-lab data a --all", "mavka-lab", &lab)]
+            .map(|(line, program, cli)| fault(line, program, cli));
+    assert_eq!(kinds, [Some(ErrorKind::InvalidSubcommand), Some(ErrorKind::UnknownArgument)]);
 }
 
 #[test]
@@ -301,6 +368,31 @@ fn the_guide_keeps_to_the_fields_words() {
         for word in PRIVATE_WORDS.into_iter().chain(["goes on"]) {
             if words.contains(&format!(" {word} ")) {
                 found.push(format!("{}: {word}", page.display()));
+            }
+        }
+    }
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+#[test]
+fn sentences_of_the_guide_begin_with_their_subject() {
+    let mut found = Vec::new();
+    for page in guide() {
+        let text = read(&page);
+        let (mut begins, mut code) = (true, false);
+        for line in text.lines() {
+            code ^= line.starts_with("```");
+            let words = line.trim_start_matches(['-', '*', '#', '>', '|', ' ']);
+            begins |= words.len() < line.len() || words.is_empty();
+            if code || line.starts_with('#') {
+                continue;
+            }
+            for word in words.split_whitespace() {
+                let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
+                if begins && NO_BEGINNING.contains(&bare) {
+                    found.push(format!("{}: {line}", page.display()));
+                }
+                begins = word.ends_with(['.', '!', '?', ':']);
             }
         }
     }

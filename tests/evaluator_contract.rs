@@ -3,6 +3,7 @@
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
+use engine::play::network::{Installed, Networks};
 use nn::checkpoint::Network;
 use nn::device::{Backend, pick};
 use nn::encode::canonical_moves;
@@ -77,7 +78,7 @@ fn the_network_keeps_the_contract_by_hand_and_through_burn() {
     let bundled = engine::play::network::load(None).expect("the bundled network");
     let fresh = Network::new(&NetConfig::default(), 3);
     for (name, network) in [("bundled", bundled), ("fresh", fresh)] {
-        let (device, _) = pick(Backend::Cpu);
+        let (device, _) = pick(Backend::BurnCpu);
         let burn = BurnEvaluator::new(&network, &device).expect(name);
         let by_hand = CpuEvaluator::new(&network, Arithmetic::Single);
         passes(name, &by_hand);
@@ -87,5 +88,21 @@ fn the_network_keeps_the_contract_by_hand_and_through_burn() {
             let (a, b) = (by_hand.evaluate(&query).unwrap(), burn.evaluate(&query).unwrap());
             assert!(close(&a[0], &b[0]), "{name}: the two implementations differ");
         }
+    }
+}
+
+/// The option `Backend`: the same network by burn, on the CPU.
+#[test]
+fn a_network_opened_for_burn_answers_as_the_kernels_do() {
+    let opened = Installed::default().open(None, Backend::BurnCpu).expect("the bundled network");
+    assert!(opened.name.ends_with("CPU, burn") && !opened.on_gpu, "{}", opened.name);
+    passes("opened for burn", opened.evaluator.as_ref());
+    let network = engine::play::network::load(None).expect("the bundled network");
+    let by_hand = CpuEvaluator::new(&network, Arithmetic::Single);
+    for (position, legal) in &positions() {
+        let query = [Query { position, legal }];
+        let (a, b) =
+            (by_hand.evaluate(&query).unwrap(), opened.evaluator.evaluate(&query).unwrap());
+        assert!(close(&a[0], &b[0]), "burn and the kernels differ");
     }
 }

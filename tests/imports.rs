@@ -1,6 +1,7 @@
 //! Which file of a crate uses which: follows the `mod` declarations from `lib.rs`, reads every `use` and
 //! every path, and resolves it to the file that defines the name. A re-export (`pub use`) is not a use;
-//! whoever names it uses the file behind it. Test modules do not count.
+//! whoever names it uses the file behind it. Nor does a method need one: a call uses the file of an `impl` that stands
+//! elsewhere than its type, if the caller's file uses the type's. Test modules do not count.
 
 use std::collections::{BTreeMap, BTreeSet};
 use syn::visit::{self, Visit};
@@ -23,6 +24,7 @@ pub fn uses(read: &dyn Fn(&str) -> Option<String>) -> Uses {
         let files = files.filter(|file| *file != module.file).collect();
         found.insert(module.file.clone(), files);
     }
+    modules.add_calls(&mut found);
     found
 }
 
@@ -77,6 +79,10 @@ struct Module {
     children: BTreeSet<String>,
     imports: Vec<Import>,
     paths: BTreeSet<Vec<String>>,
+    /// The types of inherent `impl`s, with each of their methods.
+    methods: Vec<(Vec<String>, String)>,
+    /// Names of the methods that are called.
+    calls: BTreeSet<String>,
     /// Inline modules around what is visited.
     depth: usize,
 }
@@ -104,6 +110,32 @@ impl Modules {
             self.load(read, [&path[..], std::slice::from_ref(child)].concat(), &file, &below);
         }
         self.0.insert(path, module);
+    }
+
+    /// Adds the uses that are calls of methods whose `impl` stands in another file than the type.
+    fn add_calls(&self, found: &mut Uses) {
+        let mut split: BTreeMap<&String, Vec<(String, &String)>> = BTreeMap::new();
+        for (path, module) in &self.0 {
+            for (of, method) in &module.methods {
+                if let Some(Target::File(home)) = self.resolve(path, of, 0)
+                    && home != module.file
+                {
+                    split.entry(method).or_default().push((home, &module.file));
+                }
+            }
+        }
+        for module in self.0.values() {
+            let Some(uses) = found.get_mut(&module.file) else { continue };
+            let called: Vec<&String> = (module.calls.iter())
+                .filter_map(|call| split.get(call))
+                .flatten()
+                .filter(|(home, at)| {
+                    **at != module.file && (*home == module.file || uses.contains(home))
+                })
+                .map(|(_, at)| *at)
+                .collect();
+            uses.extend(called.into_iter().cloned());
+        }
     }
 
     /// None for what is outside the crate, or a name of the file's own.
@@ -216,6 +248,24 @@ impl<'ast> Visit<'ast> for Module {
         }
     }
 
+    fn visit_item_impl(&mut self, item: &'ast syn::ItemImpl) {
+        if let (None, syn::Type::Path(of)) = (&item.trait_, &*item.self_ty) {
+            let of: Vec<_> = of.path.segments.iter().map(|part| part.ident.to_string()).collect();
+            let of = self.outside_inline(of);
+            let names = item.items.iter().filter_map(|item| match item {
+                syn::ImplItem::Fn(function) => Some(function.sig.ident.to_string()),
+                _ => None,
+            });
+            self.methods.extend(names.map(|name| (of.clone(), name)));
+        }
+        visit::visit_item_impl(self, item);
+    }
+
+    fn visit_expr_method_call(&mut self, call: &'ast syn::ExprMethodCall) {
+        self.calls.insert(call.method.to_string());
+        visit::visit_expr_method_call(self, call);
+    }
+
     fn visit_impl_item_fn(&mut self, function: &'ast syn::ImplItemFn) {
         if !is_test(&function.attrs) {
             visit::visit_impl_item_fn(self, function);
@@ -277,6 +327,22 @@ mod tests {
         assert_eq!(found(&[lib, facade, child]), Vec::<Vec<String>>::new());
         let user = ("a.rs", "mod child; pub use child::Child; pub struct A(Box<Child>);");
         assert_eq!(found(&[lib, user, child]), [["a.rs", "a/child.rs"]]);
+    }
+
+    #[test]
+    fn methods_in_another_file_than_their_type_are_used_where_they_are_called() {
+        let lib = ("lib.rs", "mod a; mod b; mod job;");
+        let job = ("job.rs", "pub struct Job;");
+        let a = ("a.rs", "use super::job::Job; impl Job { pub fn a(&self) { self.b() } }");
+        let with = |b| found(&[lib, job, a, ("b.rs", b)]);
+        let circle = "use crate::job::Job; impl Job { pub fn b(&self) { run(|| self.a()) } }";
+        assert_eq!(with(circle), [["a.rs", "b.rs"]]);
+        let one_way = "use crate::job::Job; impl Job { pub fn b(&self) {} }";
+        assert_eq!(with(one_way), Vec::<Vec<String>>::new());
+        let of_another = "pub struct Other; impl Other { pub fn b(&self) { self.a() } }";
+        assert_eq!(with(of_another), Vec::<Vec<String>>::new());
+        let back = ("job.rs", "pub struct Job; fn run(job: &Job) { job.a() }");
+        assert_eq!(found(&[lib, back, a, ("b.rs", one_way)]), [["a.rs", "b.rs", "job.rs"]]);
     }
 
     #[test]

@@ -49,6 +49,24 @@ fn weights_are_read_and_damaged_ones_refused() {
     fs::remove_dir_all(&folder).unwrap();
 }
 
+/// Black's queen hangs: kernels and burn take it.
+#[test]
+fn burn_chooses_the_moves_of_a_go_too() {
+    for backend in ["cpu", "burn-cpu"] {
+        let mut session = Session::start(Setup::default());
+        session.send("setoption name Threads value 1");
+        session.send(&format!("setoption name Backend value {backend}"));
+        session.send("isready");
+        assert_eq!(session.drain_until_ready(), [""; 0], "{backend}");
+        session
+            .send("position fen rnb1kbnr/pppp1ppp/8/4p1q1/4P3/3P4/PPP2PPP/RNBQKBNR w KQkq - 1 3");
+        session.send("go nodes 60");
+        session.expect("info * nodes 60 *");
+        session.expect("bestmove c1g5*");
+        session.finish();
+    }
+}
+
 /// A machine whose GPU is missing, or broken, or too small, as seen when the network is put on it or
 /// when it is first asked.
 struct WithoutGpu(fn() -> Result<Network, NetworkError>);

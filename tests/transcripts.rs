@@ -19,7 +19,8 @@ use nn::{EvalError, Evaluation, Evaluator, Query};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 fn network(words: &str) -> Setup {
@@ -414,5 +415,68 @@ fn a_move_is_evaluated_even_if_that_takes_longer_than_its_share_of_the_clock() {
     session.send("go wtime 150 btime 150");
     session.expect("info * nodes 0 *");
     session.expect("bestmove *");
+    session.finish();
+}
+
+/// A network that answers the first position asked after `isready`, and fails the next one when it is allowed to go on.
+struct Stalled {
+    /// None until the engine is ready; then what is sent when an evaluation stalls, and what ends that.
+    stall: Arc<Mutex<Option<Stall>>>,
+}
+
+struct Stall {
+    is_first: bool,
+    begun: Sender<()>,
+    end: Receiver<()>,
+}
+
+impl Evaluator for Stalled {
+    fn evaluate(&self, batch: &[Query<'_>]) -> Result<Vec<Evaluation>, EvalError> {
+        if let Some(stall) = &mut *self.stall.lock().unwrap() {
+            if !std::mem::take(&mut stall.is_first) && stall.begun.send(()).is_ok() {
+                let _ = stall.end.recv();
+                return Err(EvalError::Device("it has stalled".to_owned()));
+            }
+        }
+        Hashed::default().evaluate(batch)
+    }
+}
+
+#[test]
+fn the_clock_is_kept_while_an_evaluation_stalls() {
+    let clock = Arc::new(ManualClock::default());
+    let stall = Arc::new(Mutex::new(None));
+    let network = Stalled { stall: stall.clone() };
+    let mut session = Session::start(Setup { clock: clock.clone(), ..setup(network) });
+    session.send("setoption name Threads value 1");
+    for (go, is_pondering) in
+        [("go wtime 52 winc 50", false), ("go movetime 500", false), ("go ponder wtime 52", true)]
+    {
+        session.send("ucinewgame");
+        session.send("position startpos moves e2e4 e7e5");
+        session.send("isready");
+        session.drain_until_ready();
+        let ((begun, has_begun), (release, end)) = (mpsc::channel(), mpsc::channel());
+        *stall.lock().unwrap() = Some(Stall { is_first: true, begun, end });
+        session.send(go);
+        has_begun.recv().unwrap();
+        clock.advance(Duration::from_millis(510));
+        if is_pondering {
+            session.send("ponderhit");
+            clock.advance(Duration::from_millis(510));
+        }
+        // Once more has no effect but that the engine looks at the fake clock.
+        session.send("ponderhit");
+        session.expect("info * nodes 1 *");
+        session.expect("bestmove *");
+        // The late end is silent, its error included.
+        release.send(()).unwrap();
+        session.send("isready");
+        assert_eq!(session.expect("*"), "readyok");
+        *stall.lock().unwrap() = None;
+        session.send("go nodes 20");
+        session.expect("info * nodes 20 *");
+        session.expect("bestmove *");
+    }
     session.finish();
 }

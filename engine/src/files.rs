@@ -82,7 +82,7 @@ impl JournalFile {
         }
         let (path, cut) = (self.path.display(), length - sound);
         log::warn!("{path}: {cut} bytes after the last whole line are cut off");
-        self.file.set_len(sound as u64).map_err(FileError::of(&self.path))
+        self.keep(sound as u64)
     }
 
     /// Adds a line by one call of `write`, so that a kill can only cut the last line.
@@ -99,13 +99,49 @@ impl JournalFile {
     /// # Errors
     /// The file cannot be written.
     pub fn append_line(&mut self, line: &str) -> Result<(), FileError> {
-        let length = self.file.metadata().map_err(FileError::of(&self.path))?.len();
-        let written = self.file.write_all(format!("{line}\n").as_bytes());
+        self.append_text(&format!("{line}\n"))
+    }
+
+    /// Adds a text; where that fails, the file is as before.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn append_text(&mut self, text: &str) -> Result<(), FileError> {
+        let length = self.length()?;
+        let written = self.file.write_all(text.as_bytes());
         if written.is_err() {
             // Disk full: the next line must not follow half a line.
             let _ = self.file.set_len(length);
         }
         written.map_err(FileError::of(&self.path))
+    }
+
+    /// Length in bytes.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn length(&self) -> Result<u64, FileError> {
+        Ok(self.file.metadata().map_err(FileError::of(&self.path))?.len())
+    }
+
+    /// Keeps the first bytes.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn keep(&mut self, length: u64) -> Result<(), FileError> {
+        self.file.set_len(length).map_err(FileError::of(&self.path))
+    }
+
+    /// Replaces all lines by this one: a kill leaves the old file or the new one.
+    ///
+    /// # Errors
+    /// The file cannot be written, or another process has locked the new one.
+    pub fn restart(&mut self, value: &impl Serialize) -> Result<(), OpenError> {
+        let line = serde_json::to_string(value).map_err(io::Error::from);
+        let written = line.and_then(|line| write_whole(&self.path, line + "\n"));
+        written.map_err(|why| OpenError::File(FileError::of(&self.path)(why)))?;
+        *self = JournalFile::open(&self.path)?;
+        Ok(())
     }
 
     /// Deletes the file.

@@ -25,6 +25,8 @@ pub struct Output {
     sink: Arc<Mutex<Sink>>,
     log: Arc<Mutex<Log>>,
     closed: Arc<AtomicBool>,
+    /// The search that this writes for has answered. Changes under the sink's lock.
+    answered: Arc<AtomicBool>,
     clock: Arc<dyn Clock>,
 }
 
@@ -69,13 +71,20 @@ impl Output {
     #[must_use]
     pub fn new(writer: Box<dyn Write + Send>, clock: Arc<dyn Clock>, hangup: Sender<()>) -> Output {
         let sink = Arc::new(Mutex::new(Sink { writer, hangup }));
-        Output { sink, log: Arc::default(), closed: Arc::default(), clock }
+        let (log, closed, answered) = Default::default();
+        Output { sink, log, closed, answered, clock }
     }
 
     /// The recorder of the GUI's lines.
     #[must_use]
     pub fn input_log(&self) -> InputLog {
         InputLog { log: Arc::downgrade(&self.log), clock: self.clock.clone() }
+    }
+
+    /// The same writer for one search: it says nothing after its answer.
+    #[must_use]
+    pub fn of_search(&self) -> Output {
+        Output { answered: Arc::default(), ..self.clone() }
     }
 
     /// Sends one line.
@@ -85,14 +94,24 @@ impl Output {
 
     /// Sends `info string …`; line ends inside the text become blanks. A name in it may be of any length: the text is cut.
     pub fn note(&self, text: impl Display) {
-        self.line(uci::Info::text(shorten(&text.to_string(), LONGEST_NOTE)));
+        self.line(note(text));
     }
 
     /// Sends several lines with nothing between them.
     pub fn block<T: Display>(&self, lines: &[T]) {
+        self.send(lines, false);
+    }
+
+    /// Sends a search's last lines, if no other thread has done so before. False if one has.
+    pub fn answer<T: Display>(&self, lines: &[T]) -> bool {
+        self.send(lines, true)
+    }
+
+    /// False if the search that this writes for had answered before.
+    fn send<T: Display>(&self, lines: &[T], is_answer: bool) -> bool {
         // Relaxed: a late look only costs a write that fails or is not read.
         if lines.is_empty() || self.closed.load(Ordering::Relaxed) {
-            return;
+            return true;
         }
         let mut text = String::new();
         for line in lines {
@@ -100,6 +119,11 @@ impl Output {
             text.push('\n');
         }
         let mut sink = lock(&self.sink);
+        // Relaxed: the lock orders it.
+        if self.answered.load(Ordering::Relaxed) {
+            return false;
+        }
+        self.answered.store(is_answer, Ordering::Relaxed);
         if let Some(why) = self.record(&text) {
             let note = format!("the log file ends here: {why}");
             text.insert_str(0, &format!("{}\n", uci::Info::text(note)));
@@ -109,6 +133,7 @@ impl Output {
             self.closed.store(true, Ordering::Relaxed);
             let _ = sink.hangup.try_send(());
         }
+        true
     }
 
     /// Why the log ended, once.
@@ -138,6 +163,12 @@ impl Output {
         }
         Ok(())
     }
+}
+
+/// `info string …` as [`Output::note`] sends it.
+#[must_use]
+pub fn note(text: impl Display) -> uci::Info {
+    uci::Info::text(shorten(&text.to_string(), LONGEST_NOTE))
 }
 
 /// A panic elsewhere while writing leaves at worst half a line: better than silence.

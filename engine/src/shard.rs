@@ -1,6 +1,7 @@
 //! One of several equal parts of a work, for several processes or machines.
 
 use std::fmt;
+use std::ops::Range;
 use std::str::FromStr;
 
 /// Part `K` of `N`, read from `K/N`, both from 1. The default is the whole.
@@ -49,8 +50,14 @@ impl Shard {
     /// The contiguous part of a list: the parts in order are the list.
     #[must_use]
     pub fn slice<T>(self, list: &[T]) -> &[T] {
-        let bound = |part: usize| list.len() * part / self.parts;
-        &list[bound(self.part)..bound(self.part + 1)]
+        &list[self.range(list.len())]
+    }
+
+    /// The places of the contiguous part of `all` things.
+    #[must_use]
+    pub fn range(self, all: usize) -> Range<usize> {
+        let bound = |part: usize| all * part / self.parts;
+        bound(self.part)..bound(self.part + 1)
     }
 
     /// The number that the `index`-th thing of this part has in the whole, whose things are dealt in turn.

@@ -7,6 +7,10 @@ use std::time::{Duration, Instant};
 pub trait Clock: Send + Sync {
     /// The time now.
     fn now(&self) -> Duration;
+
+    /// How long a thread may sleep until the clock shows `moment`, zero if it does; None where that depends on a
+    /// test, which moves the clock. Moves no clock itself.
+    fn time_until(&self, moment: Duration) -> Option<Duration>;
 }
 
 /// The machine's own monotonic clock.
@@ -24,6 +28,10 @@ impl Default for SystemClock {
 impl Clock for SystemClock {
     fn now(&self) -> Duration {
         self.start.elapsed()
+    }
+
+    fn time_until(&self, moment: Duration) -> Option<Duration> {
+        Some(moment.saturating_sub(self.now()))
     }
 }
 
@@ -52,6 +60,12 @@ impl Clock for ManualClock {
     fn now(&self) -> Duration {
         // Relaxed: as above.
         Duration::from_nanos(self.nanos.fetch_add(self.step, Ordering::Relaxed))
+    }
+
+    fn time_until(&self, moment: Duration) -> Option<Duration> {
+        // One that moves by itself would be late at another step each time.
+        let shows = self.step == 0 && self.now() >= moment;
+        shows.then_some(Duration::ZERO)
     }
 }
 

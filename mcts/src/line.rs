@@ -33,6 +33,8 @@ pub fn lines<A: From<u16>>(
     params: &Params,
     multipv: usize,
 ) -> Vec<Line<A>> {
+    let candidates = candidates(tree, root_policy, params);
+    let shift = untried_shift(tree, &candidates);
     let of_move = |first: &Candidate| {
         let mut moves = vec![A::from(first.action)];
         let mut next = first.child;
@@ -43,13 +45,25 @@ pub fn lines<A: From<u16>>(
         Line {
             moves,
             visits: first.visits,
-            value: first.value,
+            value: shift.map_or(first.value, |shift| {
+                Wdl::from_score_and_draw(first.value.q() + shift, first.value.draw)
+            }),
             mate_plies: first.mate_plies(),
             prior: first.prior,
             q: first.q,
         }
     };
-    candidates(tree, root_policy, params).iter().take(multipv).map(of_move).collect()
+    candidates.iter().take(multipv).map(of_move).collect()
+}
+
+/// Before a move has been visited, the root's own value less the largest action value: on held-out positions the first
+/// one's root mean squared error is .051, the second one's .060 (docs/src/search.md). The moves keep their distances.
+/// None once a move has a visit or a proof.
+fn untried_shift(tree: &Tree, candidates: &[Candidate]) -> Option<f32> {
+    let known = |candidate: &Candidate| candidate.visits > 0 || candidate.proof.is_some();
+    let own = tree.root().stats().mean().filter(|_| !candidates.iter().any(known))?;
+    let best = candidates.iter().map(|candidate| candidate.value.q()).reduce(f32::max)?;
+    Some(own.q() - best)
 }
 
 fn best_reply(tree: &Tree, at: u32, params: &Params, plies: usize) -> Option<Candidate> {

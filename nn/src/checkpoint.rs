@@ -237,8 +237,14 @@ mod tests {
         let tokens: Vec<f32> = (0..64)
             .flat_map(|token| activations.transition(&network.layout, 0, token).0.to_vec())
             .collect();
-        [activations.policy, activations.actions, activations.value, activations.legality, tokens]
-            .concat()
+        [
+            activations.logits.policy,
+            activations.logits.actions,
+            activations.logits.value,
+            activations.logits.legality,
+            tokens,
+        ]
+        .concat()
     }
 
     #[test]

@@ -28,13 +28,14 @@
 //! # Rooms
 //! From the ground up; a room imports only rooms above it in this list.
 //!
-//! - [`rng`], [`precision`], [`unpack`], [`files`], [`numeric`]: no dependencies.
+//! - [`kernels`], a crate of its own: all `unsafe` code; [`precision`] is there, too.
+//! - [`rng`], [`unpack`], [`files`], [`numeric`]: no dependencies.
 //! - [`encode`]: positions and moves as the network's input.
-//! - [`net`], [`kernels`], then [`cpu`], then [`parameter_file`] and [`checkpoint`]; [`device`] beside them.
+//! - [`net`], then [`cpu`], then [`parameter_file`] and [`checkpoint`]; [`device`] beside them.
 //! - [`evaluator`]: the interface of the engine. [`Evaluator`] is the entry point.
 //! - [`writer`] writes search trees as text, over boards that other code evaluates.
 //! - [`nnue`]: a small, fast value network for alpha-beta searches.
-#![deny(unsafe_code, clippy::undocumented_unsafe_blocks)]
+#![forbid(unsafe_code)]
 
 pub mod checkpoint;
 pub mod cpu;
@@ -42,12 +43,10 @@ pub mod device;
 pub mod encode;
 pub mod evaluator;
 pub mod files;
-pub mod kernels;
 pub mod net;
 pub mod nnue;
 pub mod numeric;
 pub mod parameter_file;
-pub mod precision;
 pub mod rng;
 #[doc(hidden)]
 pub mod testing;
@@ -55,4 +54,4 @@ pub mod unpack;
 pub mod writer;
 
 pub use evaluator::{EvalError, Evaluation, Evaluator, Imagined, Query, Refusal, Step, Transition};
-pub use precision::Arithmetic;
+pub use kernels::{self, by_isa, precision, precision::Arithmetic};

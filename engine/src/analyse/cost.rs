@@ -20,6 +20,8 @@ const EVALUATIONS: f64 = 2.0;
 pub struct Cost {
     /// Games.
     pub games: usize,
+    /// More games follow.
+    pub more: bool,
     /// Different positions in them.
     pub positions: usize,
     /// First and second searches that remain.
@@ -57,12 +59,13 @@ impl Cost {
     }
 }
 
-/// `33 games, 2100 positions: about 0.5 million nodes, 4 minutes with 2 threads`.
+/// `33 games, 2100 positions: about 0.5 million nodes, 4 minutes with 2 threads`; where more follow, of the next ones.
 impl fmt::Display for Cost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Cost { games, positions, workers, .. } = self;
         let (games, positions) = (counted(*games, "game"), counted(*positions, "position"));
-        write!(f, "{games}, {positions}: about ")?;
+        let next = if self.more { "the next " } else { "" };
+        write!(f, "{next}{games}, {positions}: about ")?;
         match self.nodes() {
             Some(nodes) if nodes >= 950_000.0 => write!(f, "{:.1} million nodes, ", nodes / 1e6)?,
             Some(nodes) => write!(f, "{:.0} thousand nodes, ", (nodes / 1e3).ceil())?,
@@ -75,7 +78,7 @@ impl fmt::Display for Cost {
             _ => ((seconds / 3600.0).round(), "hour"),
         };
         let (amount, workers) = (counted(amount as usize, unit), counted(*workers, "thread"));
-        write!(f, "{amount} with {workers}")
+        write!(f, "{amount} with {workers}{}", if self.more { "; more follow" } else { "" })
     }
 }
 
@@ -151,6 +154,7 @@ mod tests {
     fn cost(searches: [f64; 2], effort: Effort) -> Cost {
         Cost {
             games: 1,
+            more: false,
             positions: 81,
             searches,
             efforts: [effort, effort.times(5)],
@@ -168,6 +172,8 @@ mod tests {
         let words =
             format!("1 game, 81 positions: about 18 thousand nodes, {:.0} seconds", seconds.ceil());
         assert!(short.to_string().starts_with(&words), "{short}");
+        let more = Cost { more: true, ..short }.to_string();
+        assert!(more.starts_with("the next 1 game, ") && more.ends_with("; more follow"), "{more}");
         let long = cost([8000.0, 2000.0], Effort::Nodes(100));
         assert!(long.to_string().contains("1.8 million nodes"), "{long}");
         let timed = cost([80.0, 20.0], Effort::Time(Duration::from_secs(1)));

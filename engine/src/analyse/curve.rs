@@ -37,7 +37,7 @@ pub fn draw(wins: &[f32], plies: usize, marks: &[Mark]) -> String {
     let width = plies.max(1);
     let mut out = format!(
         "<svg class='curve' viewBox='0 0 {width} 100' preserveAspectRatio='none' role='img' \
-         aria-label=\"White's win probability, move by move\"><rect width='{last}' height='100'/>\
+         aria-label=\"White's expected score, move by move\"><rect width='{last}' height='100'/>\
          <path class='area' d='{line}L{last} 100L0 100z'/><path class='half' d='M0 50H{width}'/>\
          <path class='line' d='{line}'/>"
     );

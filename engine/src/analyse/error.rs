@@ -8,6 +8,8 @@ use std::fmt;
 /// Error that ended an analysis.
 #[derive(Debug)]
 pub enum AnalyseError {
+    /// None of the games can be read, or there is none.
+    NoGame,
     /// A file cannot be read or written.
     File(FileError),
     /// The journal cannot be used.
@@ -19,6 +21,7 @@ pub enum AnalyseError {
 impl fmt::Display for AnalyseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            AnalyseError::NoGame => f.write_str("there is no game to analyse"),
             AnalyseError::File(why) => why.fmt(f),
             AnalyseError::Journal(why) => why.fmt(f),
             AnalyseError::Network(why) => why.fmt(f),

@@ -138,8 +138,7 @@ impl PositionResult {
         let mut choices: Vec<Choice> = visited.take(most).map(Choice::new).collect();
         if choices.is_empty() {
             // A single playout evaluates the position alone: the network's action values are all there is.
-            let unvisited = |line: &Line<Action>| Choice { value: line.q, ..Choice::new(line) };
-            choices = snapshot.lines.iter().take(most).map(unvisited).collect();
+            choices = snapshot.lines.iter().take(most).map(Choice::new).collect();
         }
         let playouts = snapshot.playouts;
         Ok(Some(PositionResult { choices, policy, playouts, exact: false }))
@@ -240,6 +239,14 @@ impl PositionResult {
         self.choices.first()
     }
 
+    /// A move's share of the visits, in [0, 1]. A tree kept from the position before brings visits along, so the playouts
+    /// may be fewer.
+    #[must_use]
+    pub fn visited(&self, choice: &Choice) -> f32 {
+        let visits = self.choices.iter().map(|choice| choice.visits).sum::<u64>();
+        choice.visits as f32 / visits.max(self.playouts).max(1) as f32
+    }
+
     /// Whether a move's value is more than the noise of a few visits.
     #[must_use]
     pub fn knows(&self, choice: &Choice) -> bool {
@@ -333,5 +340,17 @@ mod tests {
         assert_eq!(choice(Some(3)).win(), 1.0);
         assert_eq!(choice(Some(-2)).win(), 0.0);
         assert_eq!(choice(None).win(), 0.7);
+    }
+    #[test]
+    fn shares_of_a_kept_trees_visits_are_at_most_one() {
+        let choice = |visits| Choice { line: vec![], visits, value: 0.5, mate: None };
+        let shares = |visits: [u64; 2], playouts| {
+            let choices = visits.map(choice).to_vec();
+            let found = PositionResult { choices, policy: vec![], playouts, exact: false };
+            found.choices.iter().map(|choice| found.visited(choice)).collect::<Vec<_>>()
+        };
+        assert_eq!(shares([30, 10], 25), [0.75, 0.25], "fifteen visits were there before");
+        assert_eq!(shares([10, 10], 25), [0.4, 0.4], "five visits are of moves not kept");
+        assert_eq!(shares([0, 0], 0), [0.0, 0.0]);
     }
 }

@@ -8,7 +8,7 @@ use super::moments::{self, Row};
 use super::passes::SECOND_EFFORT;
 use super::replay::Replay;
 use super::review::Review;
-use super::sees::{self, MOST_GAMES};
+use super::sees;
 use super::sides;
 use super::words::{line, number, percent, score, sign};
 use crate::chess::action::Action;
@@ -31,10 +31,11 @@ pub struct Title {
 }
 
 impl Title {
-    /// The title of the page about these games.
+    /// The title of the page whose first games these are; perhaps they are the whole.
     #[must_use]
-    pub fn new(reviews: &[Review<'_>], network: &str, effort: Effort) -> Title {
+    pub fn new(reviews: &[Review<'_>], is_whole: bool, network: &str, effort: Effort) -> Title {
         let heading = match reviews {
+            _ if !is_whole => "Analysed games".to_owned(),
             [only] => plain_names(only),
             many => format!("{} games", many.len()),
         };
@@ -57,17 +58,18 @@ pub type NetworkView<'a> = &'a dyn Fn(&Game) -> Option<Inspection>;
 
 /// Options of a page.
 #[derive(Clone, Copy)]
-struct Style<'a> {
-    network_view: NetworkView<'a>,
-    /// Show the network's view in full.
-    full: bool,
+pub struct Style<'a> {
+    /// The network's view.
+    pub network_view: NetworkView<'a>,
+    /// Show it in full, for at most [`sees::MOST_GAMES`] games.
+    pub full: bool,
 }
 
-/// The page.
+/// Beginning of the page.
 #[must_use]
-pub fn page(title: &Title, reviews: &[Review<'_>], network_view: NetworkView<'_>) -> String {
+pub fn head(title: &Title) -> String {
     let (heading, by) = (escape(&title.heading), escape(&title.by));
-    let mut out = format!(
+    format!(
         "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>\n\
          <meta name='viewport' content='width=device-width, initial-scale=1'>\n\
          <title>{heading}</title>\n<style>\n{PAGE_STYLE}{BOARD_STYLE}{}{}</style></head><body>\n{}\
@@ -75,7 +77,20 @@ pub fn page(title: &Title, reviews: &[Review<'_>], network_view: NetworkView<'_>
         viewer::STYLE,
         include_str!("page.css"),
         pieces()
-    );
+    )
+}
+
+/// End of the page.
+#[must_use]
+pub fn end() -> String {
+    let (viewer, page) = (viewer::SCRIPT, include_str!("page.js"));
+    format!("<script>\n{viewer}{page}</script></body></html>\n")
+}
+
+/// Games of the page, after a list of them.
+#[must_use]
+pub fn games(reviews: &[Review<'_>], style: Style<'_>) -> String {
+    let mut out = String::new();
     if reviews.len() > 1 {
         out += "<ol>\n";
         for review in reviews {
@@ -88,13 +103,11 @@ pub fn page(title: &Title, reviews: &[Review<'_>], network_view: NetworkView<'_>
         }
         out += "</ol>\n";
     }
-    let style = Style { network_view, full: reviews.len() <= MOST_GAMES };
     reviews.iter().for_each(|review| game(&mut out, review, style));
     let analysed = reviews.iter().filter(|review| review.judged() > 0);
     let replays: Vec<Replay> = analysed.map(Replay::new).collect();
-    out += &viewer::data_element("replays", &replays);
-    let _ = writeln!(out, "<script>\n{}{}</script>", viewer::SCRIPT, include_str!("page.js"));
-    out + "</body></html>\n"
+    let first = reviews.first().map_or(0, |review| review.game.number);
+    out + &viewer::data_element(&format!("replays-{first}"), &replays)
 }
 
 fn game(out: &mut String, review: &Review<'_>, style: Style<'_>) {
@@ -125,8 +138,8 @@ fn game(out: &mut String, review: &Review<'_>, style: Style<'_>) {
         let inspections: Vec<Option<Inspection>> =
             plies.iter().map(|ply| (style.network_view)(&review.positions.game(*ply))).collect();
         if inspections.iter().any(Option::is_some) {
-            *out += "<p class='soft'>Below each move: how likely the network alone finds each win probability after \
-                     it, from 0 % at the left to 100 %; the line is the mean.</p>\n";
+            *out += "<p class='soft'>Below each move: how likely the network alone finds each result after it, from a \
+                     loss at the left to a win; the line is the mean.</p>\n";
         }
         *out += "<div class='moments'>\n";
         for (ply, inspection) in plies.iter().zip(&inspections) {
@@ -172,8 +185,8 @@ fn plot(out: &mut String, review: &Review<'_>) {
             let _ = write!(out, "<span style='left:{left:.1}%'>{number}</span>");
         }
     }
-    *out += "</div><figcaption>Win probability by move: White's share is light, Black's dark. Dots are moves \
-             with a glyph. A click shows the position.</figcaption></figure>\n";
+    *out += "</div><figcaption>Expected score by move, a draw counted half: White's share is light, Black's dark. Dots \
+             are moves with a glyph. A click shows the position.</figcaption></figure>\n";
 }
 
 /// A turning point: diagram, text, and network against search.
@@ -207,7 +220,7 @@ fn moment(
             format!("The only move that holds: {mover} keeps {}.", percent(judged.after))
         } else {
             format!(
-                "{mover}’s win probability: {} → {}.",
+                "{mover}’s expected score: {} → {}.",
                 percent(judged.best),
                 percent(judged.after)
             )
@@ -226,7 +239,7 @@ fn moment(
             percent(*share)
         );
     }
-    *out += "<table><tr><th>Move</th><th>Network</th><th>Search</th><th>Wins</th></tr>\n";
+    *out += "<table><tr><th>Move</th><th>Network</th><th>Search</th><th>Expected</th></tr>\n";
     for Row { action, expected, visited, win, played } in moments::rows(review, ply) {
         let san = escape(&san(action));
         let key = match (played, Some(action) == best) {
@@ -272,7 +285,7 @@ fn choices<'a>(review: &Review<'a>, ply: usize, judged: &Judgement) -> Vec<&'a C
 /// Table of all moves.
 fn moves(out: &mut String, review: &Review<'_>) {
     *out += "<details><summary>All moves</summary><table class='moves'><tr><th>Move</th><th>Score</th>\
-             <th>White wins</th><th>Lost</th><th>Better</th><th>Network</th></tr>\n";
+             <th>White expects</th><th>Lost</th><th>Better</th><th>Network</th></tr>\n";
     for (ply, judged) in review.judgements.iter().enumerate() {
         let (Some(judged), Some(played)) = (judged, review.played(ply)) else { continue };
         let text = |action: Action| escape(&review.positions.san(ply, action));

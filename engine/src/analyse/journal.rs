@@ -1,9 +1,10 @@
 //! Journal of finished searches, beside the output: one line per position, written immediately, so that a kill loses
 //! at most the searches under way. The next run resumes from it.
 //!
-//! The first line names engine, network and settings. A truncated last line is dropped; a file that is no journal is
-//! never written to.
+//! The first line names engine, network, settings, and the games whose analysis is written: their results are dropped. A truncated
+//! last line is dropped; a file that is no journal is never written to.
 
+use super::collection::Tally;
 use super::found::PositionResult;
 use crate::errors::{FileError, wraps};
 use crate::files::{JournalFile, OpenError, is_cut_journal, whole_lines};
@@ -13,7 +14,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// Version of the format.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// Prefix of every journal.
 const BEGINNING: &str = "{\"mavka analyse journal\":";
 
@@ -28,12 +29,22 @@ pub struct Origin {
     pub search: String,
 }
 
+/// Games whose analysis is written.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mark {
+    /// The games.
+    pub tally: Tally,
+    /// Length of each output at their end, in bytes.
+    pub lengths: Vec<u64>,
+}
+
 #[derive(Serialize, Deserialize)]
 struct Header {
     #[serde(rename = "mavka analyse journal")]
     version: u32,
     #[serde(flatten)]
     origin: Origin,
+    written: Mark,
 }
 
 /// First or second search of a position.
@@ -68,6 +79,8 @@ type Results = HashMap<(u64, Pass), PositionResult>;
 pub struct Journal {
     file: JournalFile,
     known: Results,
+    /// Before any result.
+    header: Header,
 }
 
 /// Why there is no journal.
@@ -79,6 +92,8 @@ pub enum JournalError {
     File(FileError),
     /// The file is no journal.
     NoJournal(PathBuf),
+    /// The file, and another difference from this run.
+    Unfit(PathBuf, &'static str),
     /// Journal of another configuration.
     Other {
         /// The file.
@@ -97,6 +112,10 @@ impl fmt::Display for JournalError {
             JournalError::File(why) => why.fmt(f),
             JournalError::NoJournal(path) => {
                 write!(f, "{} is no journal of an analysis; choose another --out", path.display())
+            }
+            JournalError::Unfit(path, what) => {
+                let path = path.display();
+                write!(f, "{path} is of {what}; delete it to begin anew, or choose another --out")
             }
             JournalError::Other { path, found, wanted } => {
                 let pairs = [
@@ -127,12 +146,29 @@ impl Journal {
     pub fn open(path: &Path, origin: &Origin) -> Result<Journal, JournalError> {
         let mut file = JournalFile::open(path)?;
         let bytes = file.read()?;
-        let (known, whole) = read(path, &bytes, origin)?;
+        let (written, known, whole) = read(path, &bytes, origin)?;
         file.truncate(whole, bytes.len())?;
+        let header = Header { version: VERSION, origin: origin.clone(), written };
         if whole == 0 {
-            file.append(&Header { version: VERSION, origin: origin.clone() })?;
+            file.append(&header)?;
         }
-        Ok(Journal { file, known })
+        Ok(Journal { file, known, header })
+    }
+
+    /// Games whose analysis is written.
+    #[must_use]
+    pub fn mark(&self) -> &Mark {
+        &self.header.written
+    }
+
+    /// More games are written: drops all results.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn set_mark(&mut self, mark: Mark) -> Result<(), JournalError> {
+        self.header.written = mark;
+        self.known.clear();
+        Ok(self.file.restart(&self.header)?)
     }
 
     /// The result of one search of a position.
@@ -179,9 +215,13 @@ impl Journal {
     }
 }
 
-/// Positions of a journal, and the length of its intact prefix in bytes.
-fn read(path: &Path, bytes: &[u8], origin: &Origin) -> Result<(Results, usize), JournalError> {
-    let mut known = HashMap::new();
+/// Mark and positions of a journal, and the length of its intact prefix in bytes.
+fn read(
+    path: &Path,
+    bytes: &[u8],
+    origin: &Origin,
+) -> Result<(Mark, Results, usize), JournalError> {
+    let (mut written, mut known) = (Mark::default(), HashMap::new());
     let mut whole = 0;
     for line in whole_lines(bytes) {
         if whole == 0 {
@@ -196,6 +236,7 @@ fn read(path: &Path, bytes: &[u8], origin: &Origin) -> Result<(Results, usize), 
                     wanted: Box::new(origin.clone()),
                 });
             }
+            written = header.written;
         } else {
             // Everything after a damaged line is searched again.
             let Ok(entry) = serde_json::from_slice::<Entry>(line) else { break };
@@ -206,7 +247,7 @@ fn read(path: &Path, bytes: &[u8], origin: &Origin) -> Result<(Results, usize), 
     if whole == 0 && !is_cut_journal(bytes, BEGINNING) {
         return Err(JournalError::NoJournal(path.to_owned()));
     }
-    Ok((known, whole))
+    Ok((written, known, whole))
 }
 
 #[cfg(test)]

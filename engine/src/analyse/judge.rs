@@ -134,7 +134,8 @@ pub struct Judgement {
     pub after: f32,
     /// None for an ordinary move.
     pub glyph: Option<Glyph>,
-    /// Indices of better moves among the search's choices, in its order; empty without a glyph for an error.
+    /// Indices of better moves among the search's choices, the one of [`Judgement::best`] first; empty without a glyph for an
+    /// error.
     pub better: Vec<usize>,
 }
 
@@ -158,16 +159,17 @@ impl Judgement {
         let expected = before.policy.first().is_some_and(|(action, _)| *action == played);
         let is_good = best_played && is_only_move && !expected && before.choices.len() > 1;
         let glyph = glyph.or(is_good.then_some(Glyph::Good));
-        let better = match glyph {
+        let mut better: Vec<(usize, &Choice)> = match glyph {
             None | Some(Glyph::Good) => Vec::new(),
             // The best move of the search needs no minimum of visits; others do.
             Some(_) => others()
                 .filter(|(place, choice)| *place == 0 || before.knows(choice))
                 .filter(|(_, choice)| choice.win() > after)
-                .map(|(place, _)| place)
-                .take(lines)
                 .collect(),
         };
+        // The search prefers visits to values, which the loss is made of.
+        better.sort_by(|(_, a), (_, b)| b.win().total_cmp(&a.win()));
+        let better = better.into_iter().map(|(place, _)| place).take(lines).collect();
         Judgement { best, after, glyph, better }
     }
 
@@ -276,6 +278,10 @@ mod tests {
         let failed = judged(&before, 1, [0.5, 0.2], 3);
         assert_eq!((failed.glyph, failed.better.as_slice()), (Some(Glyph::Blunder), &[1][..]));
         assert_eq!(judged(&before, 1, [0.55, 0.55], 3).glyph, None);
+        // The loss is the distance from the best value; the search's first move has more visits.
+        let before = found(&[(60, 0.5), (20, 0.6), (20, 0.2)], 1);
+        assert_eq!(judged(&before, 3, [0.6, 0.2], 1).better, [1]);
+        assert_eq!(judged(&before, 3, [0.6, 0.2], 2).better, [1, 0]);
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! `mavka analyse`: searches whole games position by position and writes an annotated PGN and an HTML page.
 //!
-//! Bottom-up: [`crate::pgn`] reads games into a [`collection`]. [`found`] is the result for one position, [`journal`]
-//! stores it; [`judge`] rates a move, [`accuracy`] a side. [`review`] combines them for one game, which [`phases`]
-//! divides; [`annotate`] writes PGN, [`html`] a page ([`moments`] selects turning points, [`sees`] shows the network's
-//! view, [`sides`] compares the players, [`replay`] fills the board to click through, [`curve`] and [`crate::markup`]
-//! draw). [`passes`] searches the positions in parallel at a [`cost`] known before. [`mod@run`] processes a collection.
+//! Bottom-up: [`crate::pgn`] reads the games of a [`collection`], batch by batch. [`found`] is the result for one
+//! position, [`journal`] stores it; [`judge`] rates a move, [`accuracy`] a side. [`review`] combines them for one game,
+//! which [`phases`] divides; [`annotate`] writes PGN, [`html`] a page ([`moments`] selects turning points, [`sees`] shows
+//! the network's view, [`sides`] compares the players, [`replay`] fills the board to click through, [`curve`] and
+//! [`crate::markup`] draw). [`passes`] searches the positions in parallel at a [`cost`] known before. [`mod@run`]
+//! processes one batch after the other; its outputs are [`growing`].
 //!
 //! The search is [`crate::play::analyst`]; UCI is not involved.
 
@@ -15,6 +16,7 @@ pub mod cost;
 pub mod curve;
 pub mod error;
 pub mod found;
+pub mod growing;
 pub mod html;
 pub mod journal;
 pub mod judge;
@@ -30,5 +32,5 @@ pub mod sides;
 mod tests;
 pub mod words;
 
-pub use collection::Collection;
+pub use collection::Batches;
 pub use run::{AnalysisTask, run};

@@ -64,7 +64,7 @@ pub fn rows(review: &Review<'_>, ply: usize) -> Vec<Row> {
         Row {
             action,
             expected: found.expected(action),
-            visited: choice.map(|choice| choice.visits as f32 / found.playouts.max(1) as f32),
+            visited: choice.map(|choice| found.visited(choice)),
             // The search after the played move is more accurate.
             win: after.filter(|_| played).or(choice.map(|choice| choice.win())),
             played,

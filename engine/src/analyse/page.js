@@ -1,5 +1,6 @@
 (() => {
-  for (const game of JSON.parse(document.getElementById('replays').textContent)) {
+  const data = [...document.querySelectorAll('[id^=replays-]')];
+  for (const game of data.flatMap(games => JSON.parse(games.textContent))) {
     const section = document.getElementById('g' + game.number), find = name => section.querySelector(name);
     const root = find('.viewer'), plot = find('.plot'), cursor = find('.cursor'), share = find('.white-share');
     const plies = game.glyphs.length;
@@ -11,7 +12,7 @@
       share.firstChild.style.height = (win || 0) / 10 + '%';
       cursor.hidden = false;
       cursor.style.left = 100 * ply / Math.max(1, plies) + '%';
-      find('.score').textContent = win === null ? '' : `${game.scores[ply]} White wins ${Math.round(win / 10)} %`;
+      find('.score').textContent = win === null ? '' : `${game.scores[ply]} · White\u00a0${Math.round(win / 10)}\u00a0%`;
       find('.note').textContent = ply > 0 ? game.notes[ply - 1] : '';
     });
     viewer.open(game);

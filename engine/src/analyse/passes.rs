@@ -62,7 +62,7 @@ impl Passes<'_> {
     pub fn run(
         &self,
         games: &[PgnGame],
-        announce: &dyn Fn(&Cost),
+        announce: &dyn Fn(Cost),
         journal: &mut Journal,
     ) -> Result<AnalysisProgress, AnalyseError> {
         let all = games.iter().enumerate().flat_map(|(game, read)| {
@@ -87,8 +87,9 @@ impl Passes<'_> {
             judge(&mut estimate, game, journal);
         }
         let second_done = journal.count(Pass::Second) as f64;
-        announce(&Cost {
+        announce(Cost {
             games: games.len(),
+            more: false,
             positions: first.all,
             searches: [
                 (first.all - first.done()) as f64,

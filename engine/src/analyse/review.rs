@@ -81,6 +81,12 @@ impl Value {
         Value { win: 1.0 - self.win, mate: self.mate.map(plies) }
     }
 
+    /// That of the position after a move that keeps this proven mate, for its side to move.
+    fn behind(self) -> Value {
+        let plies = |plies: i32| if plies < 0 { -plies - 1 } else { 1 - plies };
+        Value { win: 1.0 - self.win, mate: self.mate.map(plies) }
+    }
+
     /// For the side to move.
     fn score(self) -> Score {
         for_white(Color::White, self.mate, self.win)
@@ -237,12 +243,13 @@ fn after(positions: &Positions, values: &[Option<Value>], place: usize) -> Optio
 /// next position's value, and the others that its search knows well. Tables and proven mates need no such help.
 fn backed_up(positions: &Positions, known: &[Known<'_>]) -> Vec<Option<Value>> {
     let mut values: Vec<Option<Value>> = known.iter().map(Known::value).collect();
+    carry_mates(positions, known, &mut values);
     for place in (0..positions.plies()).rev() {
         let Known::Searched { found, .. } = known[place] else { continue };
         let Some(followed) = after(positions, &values, place + 1).map(Value::before) else {
             continue;
         };
-        let proven = found.best().is_some_and(|best| best.mate.is_some());
+        let proven = values[place].is_some_and(|value| value.mate.is_some());
         let Some(played) = positions.played(place).filter(|_| !found.exact && !proven) else {
             continue;
         };
@@ -255,6 +262,27 @@ fn backed_up(positions: &Positions, known: &[Known<'_>]) -> Vec<Option<Value>> {
         );
     }
     values
+}
+
+/// A mate that a search proved stands in the next position, too, whose own search may be too short for it: after every move of
+/// the side that is mated, and after the proven move of the other.
+fn carry_mates(positions: &Positions, known: &[Known<'_>], values: &mut [Option<Value>]) {
+    for place in 0..positions.plies() {
+        let own = [known[place], known[place + 1]].map(|known| match known {
+            Known::Searched { found, .. } if !found.exact => found.best(),
+            _ => None,
+        });
+        let ([Some(best), Some(next)], Some(value)) = (own, values[place]) else { continue };
+        let Some(played) = positions.played(place) else { continue };
+        let is_kept = match value.mate {
+            Some(plies) if plies < 0 => true,
+            Some(_) => best.mate.is_some() && best.action() == Some(played),
+            None => false,
+        };
+        if is_kept && next.mate.is_none() {
+            values[place + 1] = Some(value.behind());
+        }
+    }
 }
 
 /// Converts the side to move's score to White's.
@@ -321,6 +349,30 @@ mod tests {
         // The game followed another move than the search, and a better one.
         assert_eq!(values(&[("d2d4", 60, 0.75, None), best], reply(0.5, None)), (0.75, None));
         assert_eq!(values(&[("d2d4", 60, 0.75, None), best], reply(0.125, None)), (0.875, None));
+    }
+
+    #[test]
+    fn a_proven_mate_stands_until_its_move_is_missed() {
+        let positions = Positions::of(&read("1. e4 e5 *"));
+        let values = |mate, best, next: f32| {
+            let win = if mate > 0 { 1.0 } else { 0.0 };
+            let found = [
+                found(positions.board(0), &[(best, 60, win, Some(mate))]),
+                found(positions.board(1), &[("e7e5", 60, next, None)]),
+                found(positions.board(2), &[("g1f3", 60, 0.75, None)]),
+            ];
+            let known = found.each_ref().map(|found| Known::Searched { found, sure: true });
+            let values = backed_up(&positions, &known);
+            [0, 1, 2].map(|place| values[place].map(|value| (value.win, value.mate)).unwrap())
+        };
+        // White mates by the move of the game, and still does after every reply.
+        let mates = [(1.0, Some(5)), (0.0, Some(-4)), (1.0, Some(3))];
+        assert_eq!(values(5, "e2e4", 0.125), mates);
+        // The game missed the mate.
+        assert_eq!(values(5, "d2d4", 0.125), [(1.0, Some(5)), (0.25, None), (0.75, None)]);
+        // White is mated whatever it plays; whether Black's move kept the mate is not known.
+        let mated = [(0.0, Some(-6)), (1.0, Some(5)), (0.75, None)];
+        assert_eq!(values(-6, "d2d4", 0.875), mated);
     }
 
     #[test]

@@ -1,19 +1,26 @@
-//! Analysis of a collection: search missing positions, write the annotated games.
+//! Analysis of a collection, batch by batch: search missing positions, write the annotated games.
+//!
+//! Outputs grow beside their places, and the journal has their lengths at the end of the last finished batch: a run that is
+//! resumed after a kill cuts them off there, reads past the games before, and writes the same bytes as a run that was left alone.
 
 use super::annotate;
-use super::collection::Collection;
+use super::collection::{Batch, Batches, Tally};
 use super::cost::Cost;
 use super::error::AnalyseError;
-use super::journal::{Journal, Origin};
+use super::growing::GrowingFile;
+use super::html::{self, NetworkView, Style, Title};
+use super::journal::{Journal, JournalError, Mark, Origin};
 use super::passes::{AnalysisProgress, Passes};
 use super::review::{Review, Rules};
-use crate::errors::FileError;
-use crate::files::write_whole;
+use super::sees::MOST_GAMES;
+use crate::interrupt::while_reading;
 use crate::pgn::PgnGame;
 use crate::play::analyst::{Analyst, Effort};
+use std::iter::Peekable;
 use std::path::{Path, PathBuf};
 
 /// Parameters of an analysis.
+#[derive(Clone, Copy)]
 pub struct AnalysisTask<'a> {
     /// Limits of the first search of a position.
     pub effort: Effort,
@@ -22,49 +29,149 @@ pub struct AnalysisTask<'a> {
     /// Positions searched at once, at least one.
     pub workers: usize,
     /// Options of the search, as text.
-    pub settings: String,
+    pub settings: &'a str,
     /// Output file; the journal is beside it.
     pub out: &'a Path,
+    /// The page, and what the network sees for it.
+    pub html: Option<(&'a Path, NetworkView<'a>)>,
     /// Called before the first search.
     pub announce: &'a dyn Fn(&Cost),
     /// Polled; true stops the analysis and keeps its results.
     pub stop: &'a (dyn Fn() -> bool + Sync),
 }
 
-/// Searches all positions missing in the journal, suspected mistakes twice, and writes the annotated games, as far as
-/// searched if stopped. Blocks; shows a progress bar on stderr. Returns the journal: delete it once all outputs are
-/// written.
+/// Games that are written.
+#[derive(Clone, Copy, Debug)]
+pub struct Outcome {
+    /// All of them.
+    pub tally: Tally,
+    /// The searches of the last batch.
+    pub last: AnalysisProgress,
+    /// Stopped: the games are written as far as searched, and more may follow them.
+    pub stopped: bool,
+}
+
+/// Searches all positions missing in the journal, suspected mistakes twice, and writes the annotated games. Memory does not grow
+/// with their number. Once stopped, it writes the games of the batch under way as far as searched. Blocks; shows a progress bar on
+/// stderr.
 ///
 /// # Errors
 /// A file cannot be read or written, or the network failed; finished searches are in the journal.
 pub fn run(
-    collection: &Collection,
+    batches: Batches<'_>,
     analyst: &Analyst,
     task: &AnalysisTask<'_>,
-) -> Result<(AnalysisProgress, Journal), AnalyseError> {
-    let games = &collection.games;
+) -> Result<Outcome, AnalyseError> {
+    let &AnalysisTask { effort, rules, workers, stop, .. } = task;
+    let path = journal_path(task.out);
     let origin = Origin {
         engine: env!("CARGO_PKG_VERSION").to_owned(),
         network: analyst.network().to_owned(),
         // The glyphs decide which positions are searched again.
-        search: format!("{:?}, {:?}, {}", task.effort, task.rules, task.settings),
+        search: format!("{effort:?}, {rules:?}, {}", task.settings),
     };
-    let mut journal = Journal::open(&journal_path(task.out), &origin)?;
-    let &AnalysisTask { effort, rules, workers, stop, announce, .. } = task;
-    let passes = Passes { analyst, effort, rules, workers, stop };
-    let done = passes.run(games, announce, &mut journal)?;
-    let mut text = String::new();
-    let annotator = format!("Mavka {}", env!("CARGO_PKG_VERSION"));
-    let mut copied = collection.unreadable.iter().peekable();
-    for game in games {
-        while let Some(other) = copied.next_if(|other| other.number < game.number) {
-            text += &other.raw;
+    let mut batches = batches.peekable();
+    let is_empty = |first: &Result<Batch, _>| match first {
+        Ok(batch) => batch.is_last && batch.games.is_empty(),
+        Err(_) => true,
+    };
+    if while_reading(|| batches.peek().is_none_or(is_empty)) {
+        if let Some(batch) = batches.next().transpose()? {
+            batch.warn("cannot be read");
         }
-        text += &annotate::write(&reviewed(game, &journal, task.rules), &annotator);
+        return Err(AnalyseError::NoGame);
     }
-    copied.for_each(|other| text += &other.raw);
-    write_whole(task.out, &text).map_err(FileError::of(task.out))?;
-    Ok((done, journal))
+    let mut journal = Journal::open(&path, &origin)?;
+    let mark = journal.mark().clone();
+    let unfit = |what| JournalError::Unfit(path.clone(), what);
+    if !while_reading(|| skip(&mut batches, mark.tally))? {
+        return Err(unfit("other games").into());
+    }
+    let files: Vec<&Path> = [task.out].into_iter().chain(task.html.map(|(path, _)| path)).collect();
+    if (1..files.len()).contains(&mark.lengths.len()) {
+        return Err(unfit("an analysis without --html").into());
+    }
+    let lengths = mark.lengths.iter().copied().chain(std::iter::repeat(0));
+    let opened = files.into_iter().zip(lengths).map(|(path, kept)| GrowingFile::open(path, kept));
+    let mut outputs = opened.collect::<Result<Vec<_>, _>>().map_err(JournalError::from)?;
+
+    let passes = Passes { analyst, effort, rules, workers, stop };
+    let mut outcome =
+        Outcome { tally: mark.tally, last: AnalysisProgress::default(), stopped: false };
+    let mut is_first = true;
+    while !outcome.stopped
+        && let Some(batch) = batches.next().transpose()?
+    {
+        batch.warn("is only copied");
+        let more = !batch.is_last;
+        let announce = |cost| {
+            if is_first {
+                (task.announce)(&Cost { more, ..cost });
+            }
+        };
+        outcome.last = passes.run(&batch.games, &announce, &mut journal)?;
+        let begins = outcome.tally.all() == 0;
+        let texts = texts(&batch, &journal, task, (analyst.network(), begins));
+        for (output, text) in outputs.iter_mut().zip(texts) {
+            output.append(&text)?;
+        }
+        outcome.tally = batch.tally;
+        outcome.stopped = !outcome.last.is_complete() || more && stop();
+        if more && !outcome.stopped {
+            let lengths = outputs.iter().map(GrowingFile::length).collect::<Result<_, _>>()?;
+            journal.set_mark(Mark { tally: batch.tally, lengths })?;
+        }
+        is_first = false;
+    }
+    for (output, end) in outputs.iter_mut().zip([String::new(), html::end()]) {
+        output.append(&end)?;
+    }
+    outputs.into_iter().try_for_each(GrowingFile::finish)?;
+    if !outcome.stopped {
+        journal.delete()?;
+    }
+    Ok(outcome)
+}
+
+/// Reads past the games that are written. False if the collection has others.
+fn skip(batches: &mut Peekable<Batches<'_>>, written: Tally) -> Result<bool, AnalyseError> {
+    let mut tally = Tally::default();
+    while tally.all() < written.all() {
+        match batches.next().transpose()? {
+            Some(batch) => tally = batch.tally,
+            None => break,
+        }
+    }
+    Ok(tally == written)
+}
+
+/// What a batch adds to each output.
+fn texts(
+    batch: &Batch,
+    journal: &Journal,
+    task: &AnalysisTask<'_>,
+    (network, begins): (&str, bool),
+) -> Vec<String> {
+    let review = |game| reviewed(game, journal, task.rules);
+    let reviews: Vec<Review<'_>> = batch.games.iter().map(review).collect();
+    let annotator = format!("Mavka {}", env!("CARGO_PKG_VERSION"));
+    let mut games = String::new();
+    let mut copied = batch.unreadable.iter().peekable();
+    for review in &reviews {
+        while let Some(other) = copied.next_if(|other| other.number < review.game.number) {
+            games += &other.raw;
+        }
+        games += &annotate::write(review, &annotator);
+    }
+    copied.for_each(|other| games += &other.raw);
+    let page = task.html.map(|(_, network_view)| {
+        let is_whole = begins && batch.is_last;
+        let full = is_whole && reviews.len() <= MOST_GAMES;
+        let title = Title::new(&reviews, is_whole, network, task.effort);
+        let head = if begins { html::head(&title) } else { String::new() };
+        head + &html::games(&reviews, Style { network_view, full })
+    });
+    [games].into_iter().chain(page).collect()
 }
 
 /// A game by the longest searches of the journal. Glyphs rest on second searches alone.

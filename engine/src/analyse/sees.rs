@@ -18,8 +18,8 @@ pub fn folded(inspection: &Inspection) -> String {
         escape(&inspection.legality())
     );
     if !inspection.line.is_empty() {
-        out += "<p class='soft'>Its best line, as it imagines the boards: no rules are asked. Red: not so on the true \
-                board.</p>\n<div class='glimpses'>";
+        out += "<p class='soft'>Its best line on the boards that it predicts, without the rules. Red: squares that it \
+                predicts wrongly.</p>\n<div class='glimpses'>";
         inspection.line.iter().for_each(|predicted_board| show(&mut out, predicted_board));
         out += "</div>\n";
     }

@@ -1,17 +1,22 @@
-//! Whole collections: round trips, damaged games, interrupted runs.
+//! Whole collections: round trips, damaged games, pages.
+
+mod agreement;
+mod interrupted;
 
 use super::annotate;
-use super::collection::Collection;
+use super::collection::{Batches, MOST_GAMES};
 use super::cost::Cost;
-use super::html::{Title, page};
+use super::html::{self, Style, Title};
 use super::journal::{Journal, Origin};
-use super::judge::{Glyph, Glyphs, INACCURACY};
+use super::judge::{Glyph, Glyphs};
+use super::passes::Passes;
 use super::review::{Review, Rules};
-use super::run::{AnalysisTask, journal_path, reviewed, run};
+use super::run::{AnalysisTask, Outcome, journal_path, reviewed, run};
 use crate::chess::game::Game;
 use crate::eval::look::{InspectedMove, Inspection, PredictedBoard};
+use crate::files::part_of;
 use crate::options::settings::Settings;
-use crate::pgn::PgnGame;
+use crate::pgn::{Entry, PgnGame, read_games};
 use crate::play::analyst::{Analyst, Effort};
 use crate::play::network::{Installed, Only, hashed};
 use crate::syzygy::Tables;
@@ -47,16 +52,12 @@ Nf6 { [%eval 0.5] [%clk 0:04:58] played [%csl Gf6] } 3. Nxe5 ; a slip?
 
 const RULES: Rules = Rules { lines: 2, glyphs: Glyphs::Mavka };
 
-fn read(text: &str) -> Collection {
-    let mut collection = Collection::default();
-    collection.add(text);
-    collection
-}
-
 fn sound(text: &str) -> Vec<PgnGame> {
-    let collection = read(text);
-    assert!(collection.unreadable.is_empty());
-    collection.games
+    let game = |entry| match entry {
+        Entry::Game(game) => *game,
+        Entry::Unreadable { raw, .. } => panic!("{raw} cannot be read"),
+    };
+    read_games(text, 1).into_iter().map(game).collect()
 }
 
 fn analyst() -> Analyst {
@@ -64,28 +65,53 @@ fn analyst() -> Analyst {
     Analyst::new(&Only(hashed()), settings).unwrap()
 }
 
-fn of(games: &[PgnGame]) -> Collection {
-    Collection { games: games.to_vec(), ..Collection::default() }
+fn of(games: &[PgnGame]) -> Batches<'static> {
+    let entry = |game: PgnGame| Ok(Entry::Game(Box::new(game)));
+    Batches::new(games.to_vec().into_iter().map(entry), MOST_GAMES)
+}
+
+fn origin() -> Origin {
+    let none = String::new;
+    Origin { engine: none(), network: none(), search: none() }
+}
+
+/// The journal of an analysis, in a file that is deleted.
+fn searched(games: &[PgnGame], analyst: &Analyst, task: &AnalysisTask<'_>) -> Journal {
+    let mut journal = Journal::open(&journal_path(task.out), &origin()).unwrap();
+    fs::remove_file(journal_path(task.out)).unwrap();
+    let &AnalysisTask { effort, rules, workers, stop, .. } = task;
+    let passes = Passes { analyst, effort, rules, workers, stop };
+    assert!(passes.run(games, &|_| (), &mut journal).unwrap().is_complete());
+    journal
+}
+
+/// Runs an analysis to its end, and returns what it wrote.
+fn written(batches: Batches<'_>, analyst: &Analyst, task: &AnalysisTask<'_>) -> (Outcome, String) {
+    let outcome = run(batches, analyst, task).unwrap();
+    assert!(!outcome.stopped && !journal_path(task.out).exists() && !part_of(task.out).exists());
+    let text = fs::read_to_string(task.out).unwrap();
+    fs::remove_file(task.out).unwrap();
+    (outcome, text)
 }
 
 /// An output path without files of earlier runs.
 fn fresh(name: &str) -> PathBuf {
     let out = std::env::temp_dir().join(format!("mavka-{name}-{}.pgn", std::process::id()));
-    for path in [&out, &journal_path(&out)] {
+    for path in [&out, &journal_path(&out), &part_of(&out)] {
         let _ = fs::remove_file(path);
     }
     out
 }
 
 fn task(out: &Path) -> AnalysisTask<'_> {
-    let settings = "test".to_owned();
     let (announce, stop) = (&|_: &Cost| (), &|| false);
     AnalysisTask {
         effort: Effort::Nodes(40),
         rules: RULES,
         workers: 1,
-        settings,
+        settings: "test",
         out,
+        html: None,
         announce,
         stop,
     }
@@ -94,9 +120,7 @@ fn task(out: &Path) -> AnalysisTask<'_> {
 /// The games without annotations of the analysis.
 fn plain(games: &[PgnGame]) -> String {
     let out = fresh("nothing-known");
-    let origin = || String::new();
-    let origin = Origin { engine: origin(), network: origin(), search: origin() };
-    let journal = Journal::open(&out, &origin).unwrap();
+    let journal = Journal::open(&out, &origin()).unwrap();
     let text = games.iter().map(|game| annotate::write(&reviewed(game, &journal, RULES), "Mavka"));
     let text = text.collect();
     journal.delete().unwrap();
@@ -122,14 +146,11 @@ fn pgn_round_trips() {
 fn an_analysed_game_keeps_everything_and_gains_scores() {
     let games = sound(GAMES);
     let out = fresh("annotated");
-    let (done, journal) = run(&of(&games), &analyst(), &task(&out)).unwrap();
-    assert!(done.is_complete());
+    let (Outcome { last: done, .. }, text) = written(of(&games), &analyst(), &task(&out));
     // 19 moves in four games, the last position a mate; the two standard games share the first one.
     let once = 19 + 4 - 1 - 1;
     // The fake network makes mistakes of many moves: some positions are searched twice.
     assert!((once + 1..2 * once).contains(&done.positions), "{done:?}");
-    journal.delete().unwrap();
-    let text = fs::read_to_string(&out).unwrap();
     let again = sound(&text);
     for (before, after) in games.iter().zip(&again) {
         assert_eq!((before.result.as_str(), after.lost.len()), (after.result.as_str(), 0));
@@ -151,10 +172,7 @@ fn an_analysed_game_keeps_everything_and_gains_scores() {
         }
     }
     // Analysing the result again does not repeat annotations.
-    let (_, journal) = run(&of(&again), &analyst(), &task(&out)).unwrap();
-    journal.delete().unwrap();
-    assert_eq!(fs::read_to_string(&out).unwrap(), text);
-    fs::remove_file(out).unwrap();
+    assert_eq!(written(of(&again), &analyst(), &task(&out)).1, text);
 }
 
 #[test]
@@ -164,7 +182,7 @@ fn the_page_shows_every_game_and_needs_no_other_file() {
     let tag = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     games[0].tags.extend([tag("WhiteElo", "1834"), tag("BlackElo", "<i>")]);
     let out = fresh("page");
-    let (_, journal) = run(&of(&games), &analyst(), &task(&out)).unwrap();
+    let journal = searched(&games, &analyst(), &task(&out));
     let review = |game| reviewed(game, &journal, RULES);
     let reviews: Vec<Review<'_>> = games.iter().map(review).collect();
     let sees = |game: &Game| {
@@ -187,21 +205,23 @@ fn the_page_shows_every_game_and_needs_no_other_file() {
             game: game.clone(),
             chances: vec![0.5, 0.5],
             value: 0.5,
-            wdl: [0.2, 0.6, 0.2],
+            wdl: mcts::Wdl { win: 0.2, draw: 0.6, loss: 0.2 },
             moves: game.legal_actions().into_iter().map(inspected).collect(),
             predicted_legal: 1,
             false_positives: vec![("a1h8".to_owned(), 0.7)],
             line: vec![predicted_board],
         })
     };
-    let title = Title::new(&reviews, "no network", Effort::Nodes(40));
-    let text = page(&title, &reviews, &sees);
+    let title = Title::new(&reviews, true, "no network", Effort::Nodes(40));
+    let page = |network_view| {
+        let style = Style { network_view, full: true };
+        html::head(&title) + &html::games(&reviews, style) + &html::end()
+    };
+    let text = page(&sees);
     assert!(text.contains("The network expects 25 %"));
     assert!(text.contains("It invents a1h8 (70 %)") && text.contains("1. &lt;e4"));
-    let blind = page(&title, &reviews, &|_| None);
+    let blind = page(&|_| None);
     assert!(!blind.contains("class='sees'") && !blind.contains("class='mind'"));
-    journal.delete().unwrap();
-    fs::remove_file(out).unwrap();
     for outside in ["http", "src=", "url(", "<link", "@import", "<b>"] {
         assert!(!text.contains(outside), "{outside}");
     }
@@ -227,13 +247,7 @@ fn threads_do_not_change_the_result() {
     let games = sound(GAMES);
     let texts = [1, 3].map(|workers| {
         let out = fresh(&format!("workers-{workers}"));
-        let (done, journal) =
-            run(&of(&games), &analyst(), &AnalysisTask { workers, ..task(&out) }).unwrap();
-        assert!(done.is_complete());
-        journal.delete().unwrap();
-        let text = fs::read_to_string(&out).unwrap();
-        fs::remove_file(out).unwrap();
-        text
+        written(of(&games), &analyst(), &AnalysisTask { workers, ..task(&out) }).1
     });
     assert_eq!(texts[0], texts[1]);
 }
@@ -243,48 +257,20 @@ fn the_cost_is_announced_before_the_first_search() {
     let games = sound(GAMES);
     let out = fresh("cost");
     let announced = Mutex::new(Vec::new());
-    let announce = |cost: &Cost| announced.lock().unwrap().push((cost.positions, cost.searches));
+    let announce =
+        |cost: &Cost| announced.lock().unwrap().push((cost.more, cost.positions, cost.searches));
     let stop = || true;
-    let (done, journal) = run(
-        &of(&games),
-        &analyst(),
-        &AnalysisTask { announce: &announce, stop: &stop, ..task(&out) },
-    )
-    .unwrap();
-    journal.delete().unwrap();
-    fs::remove_file(out).unwrap();
-    assert_eq!(done.searched, 0);
+    let task = AnalysisTask { announce: &announce, stop: &stop, ..task(&out) };
+    let outcome = run(of(&games), &analyst(), &task).unwrap();
+    assert!(outcome.stopped && outcome.last.searched == 0);
+    fs::remove_file(journal_path(&out)).unwrap();
+    fs::remove_file(&out).unwrap();
     let announced = announced.into_inner().unwrap();
     // One position less than in the games is different and not over, as below.
-    assert!(matches!(announced[..], [(21, [21.0, second])] if second > 0.0), "{announced:?}");
-}
-
-#[test]
-fn an_interrupted_analysis_resumes_to_the_same_bytes() {
-    let games = sound(GAMES);
-    let out = fresh("whole");
-    let (_, journal) = run(&of(&games), &analyst(), &task(&out)).unwrap();
-    journal.delete().unwrap();
-    let whole = fs::read_to_string(&out).unwrap();
-
-    // As soon as the journal has a result beside its header.
-    let stop = || fs::read_to_string(journal_path(&out)).is_ok_and(|text| text.lines().count() > 1);
-    let (done, journal) =
-        run(&of(&games), &analyst(), &AnalysisTask { stop: &stop, ..task(&out) }).unwrap();
-    assert!(done.searched > 0 && !done.is_complete(), "{done:?}");
-    drop(journal);
-    let part = fs::read_to_string(&out).unwrap();
-    assert!(part.contains("[%eval") && part.len() < whole.len());
-    assert_eq!(sound(&part).len(), games.len());
-
-    // A truncated last line, too.
-    let journal = fs::read_to_string(journal_path(&out)).unwrap();
-    fs::write(journal_path(&out), &journal[..journal.len() - 20]).unwrap();
-    let (resumed, journal) = run(&of(&games), &analyst(), &task(&out)).unwrap();
-    assert!(resumed.is_complete());
-    journal.delete().unwrap();
-    assert_eq!(fs::read_to_string(&out).unwrap(), whole);
-    fs::remove_file(out).unwrap();
+    assert!(
+        matches!(announced[..], [(false, 21, [21.0, second])] if second > 0.0),
+        "{announced:?}"
+    );
 }
 
 #[test]
@@ -293,10 +279,10 @@ fn damaged_games_are_named_and_kept() {
         [Event \"3\"]\n\n1. e4 {open\n\n[Event \"4\"]\n[Variant \"Atomic\"]\n\n1. e4 *\n\n\
         [Event \"5\"]\n[FEN \"8/8/8/8 w - - 0 1\"]\n\n1. e4 *\n\n[Event \"6\"]\n\n1. d4 Nxx6 *\n\n\
         [Event \"7\"]\n\n1. d4 d5 (1... Nf9) *\n\n[Event \"8\"]\n\n1. c4 (1. d4 d5 2. Kd4 e5 (2... a5)) c5 *\n\nno game at all\n";
-    let collection = read(text);
-    let Collection { games, unreadable } = &collection;
-    let lost = games.iter().flat_map(|game| &game.lost);
-    let copied = unreadable.iter().map(|other| format!("{} {}", other.number, other.why));
+    let entries = || read_games(text, 1).into_iter().map(Ok);
+    let batch = Batches::new(entries(), MOST_GAMES).next().unwrap().unwrap();
+    let lost = batch.games.iter().flat_map(|game| &game.lost);
+    let copied = batch.unreadable.iter().map(|other| format!("{} {}", other.number, other.why));
     let reasons: Vec<String> = lost.cloned().chain(copied).collect();
     let expected = [
         "line 7: the game is cut at 2. Ke3, which is not one legal move in `rnbqkbnr/",
@@ -313,11 +299,7 @@ fn damaged_games_are_named_and_kept() {
         assert!(reason.starts_with(expected), "{reason}");
     }
     let out = fresh("damaged");
-    let (done, journal) = run(&collection, &analyst(), &task(&out)).unwrap();
-    assert!(done.is_complete());
-    journal.delete().unwrap();
-    let whole = fs::read_to_string(&out).unwrap();
-    fs::remove_file(out).unwrap();
+    let (_, whole) = written(Batches::new(entries(), MOST_GAMES), &analyst(), &task(&out));
     let events = (1..9).map(|event| whole.find(&format!("[Event \"{event}\"]")).unwrap());
     assert!(events.is_sorted());
     for part in [
@@ -329,7 +311,7 @@ fn damaged_games_are_named_and_kept() {
         assert!(whole.contains(part), "{part} is not in {whole}");
     }
     let nested = format!("1. e4 {}", "(1. d4 ".repeat(100_000));
-    assert_eq!(read(&nested).games[0].lost.len(), 1);
+    assert_eq!(sound(&nested)[0].lost.len(), 1);
 }
 
 /// Reads, analyses by one playout a position, and returns the annotated games.
@@ -338,12 +320,7 @@ fn annotated(text: &str, name: &str, settings: Settings) -> Vec<PgnGame> {
     let out = fresh(name);
     let analyst = Analyst::new(&Only(hashed()), settings).unwrap();
     let task = AnalysisTask { effort: Effort::Nodes(1), ..task(&out) };
-    let (done, journal) = run(&of(&games), &analyst, &task).unwrap();
-    assert!(done.is_complete());
-    journal.delete().unwrap();
-    let text = fs::read_to_string(&out).unwrap();
-    fs::remove_file(out).unwrap();
-    sound(&text)
+    sound(&written(of(&games), &analyst, &task).1)
 }
 
 /// Without the alpha-beta search: what is left of the values is the tables' and the rules'.
@@ -465,36 +442,11 @@ fn the_move_that_allows_a_repetition_errs_and_the_one_that_claims_it_saves() {
     let games = sound(text);
     let out = fresh("repetition");
     let analyst = Analyst::new(&Installed::default(), settings).unwrap();
-    let (_, journal) =
-        run(&of(&games), &analyst, &AnalysisTask { effort: Effort::Nodes(25), ..task(&out) })
-            .unwrap();
+    let task = AnalysisTask { effort: Effort::Nodes(25), ..task(&out) };
+    let journal = searched(&games, &analyst, &task);
     let review = reviewed(&games[0], &journal, RULES);
     let blunder = review.judgements[6].as_ref().unwrap();
     assert_eq!((blunder.glyph, blunder.after), (Some(Glyph::Blunder), 0.5), "4... Rb8");
     assert_eq!(review.judgements[7].as_ref().unwrap().glyph, Some(Glyph::Good), "5. Kg1");
     assert_eq!(review.score(8), Some(uci::Score::Centipawns(0)));
-    drop(review);
-    journal.delete().unwrap();
-    fs::remove_file(out).unwrap();
-}
-
-#[test]
-fn a_move_loses_what_the_scores_beside_it_differ_by() {
-    let games = sound(GAMES);
-    let out = fresh("differences");
-    let (_, journal) = run(&of(&games), &analyst(), &task(&out)).unwrap();
-    for game in &games {
-        let review = reviewed(game, &journal, RULES);
-        for (ply, judged) in review.judgements.iter().enumerate() {
-            let Some(judged) = judged else { continue };
-            let wins = [ply, ply + 1].map(|place| review.white_win(place).unwrap());
-            let sign = review.mover(ply).fold_wb(1.0, -1.0);
-            assert!((judged.loss() - sign * (wins[0] - wins[1])).abs() < 1e-5, "{ply}: {judged:?}");
-            let asks = judged.glyph.is_some_and(|glyph| glyph != Glyph::Good);
-            assert_eq!(judged.loss() >= INACCURACY, asks, "{ply}: {judged:?}");
-            assert!(asks || judged.better.is_empty());
-        }
-    }
-    journal.delete().unwrap();
-    fs::remove_file(out).unwrap();
 }

@@ -2,16 +2,16 @@
 
 use super::args::{positive, read_milliseconds, read_option, read_settings};
 use super::output::{Failure, Sink};
-use crate::analyse::collection::Unread;
-use crate::analyse::html::{Title, page};
+use crate::analyse::collection::Tally;
+use crate::analyse::html::NetworkView;
 use crate::analyse::judge::Glyphs;
-use crate::analyse::review::{Review, Rules};
-use crate::analyse::run::{journal_path, reviewed};
-use crate::analyse::{AnalysisTask, Collection, run};
+use crate::analyse::review::Rules;
+use crate::analyse::run::{Outcome, journal_path};
+use crate::analyse::{AnalysisTask, Batches, run};
 use crate::chess::game::Game;
 use crate::errors::FileError;
 use crate::eval::look::Inspection;
-use crate::files::{Named, check_outputs, target, write_whole};
+use crate::files::{Named, check_outputs, target};
 use crate::interrupt::raised_by_ctrl_c;
 use crate::markup::counted;
 use crate::options::settings::{Search, Settings};
@@ -24,6 +24,7 @@ use crate::stderr_log::write_stderr;
 use crate::workers::cores;
 use clap::Args;
 use nn::evaluator::cpu::CpuEvaluator;
+use std::cell::LazyCell;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -86,28 +87,15 @@ impl Analyse {
         // The journal is beside the target of a symbolic link: one journal for all names of the output.
         let out = target(&out).map_err(FileError::of(&out))?;
         self.check(&out, &settings)?;
-        let mut collection = Collection::default();
-        for file in &self.files {
-            collection.add_file(file)?;
-        }
-        if collection.games.is_empty() {
-            for Unread { number, why, .. } in &collection.unreadable {
-                write_stderr(format_args!("game {number} cannot be read: {why}"));
-            }
-            return Err("there is no game to analyse".into());
-        }
-        collection.keep(self.shard.unwrap_or_default());
-        let Collection { games, unreadable } = &collection;
-        for Unread { number, why, .. } in unreadable {
-            write_stderr(format_args!("game {number} is only copied: {why}"));
-        }
-        for game in games {
-            let number = game.number;
-            game.lost.iter().for_each(|lost| write_stderr(format_args!("game {number}: {lost}")));
-        }
+        let batches = Batches::open(&self.files, self.shard)?;
         let options: Vec<String> =
             self.options.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let raised = raised_by_ctrl_c()?;
+        let weights = settings.weights_file.clone();
+        // Only networks of our architecture can be inspected.
+        let file = (!weights.is_empty()).then(|| Path::new(&weights));
+        let eyes = LazyCell::new(|| load(file).ok().map(|network| CpuEvaluator::fastest(&network)));
+        let sees = |game: &Game| eyes.as_ref().and_then(|eyes| Inspection::new(game, eyes).ok());
         let task = AnalysisTask {
             effort: match self.movetime {
                 Some(time) => Effort::Time(time),
@@ -115,44 +103,32 @@ impl Analyse {
             },
             rules: Rules { lines: self.multipv.max(1), glyphs: self.glyphs },
             workers: settings.threads,
-            settings: format!("options {}", options.join(" ")),
+            settings: &format!("options {}", options.join(" ")),
             out: &out,
+            html: self.html.as_deref().map(|path| (path, &sees as NetworkView<'_>)),
             announce: &|cost| write_stderr(cost),
             // Relaxed: the flag publishes nothing else.
             stop: &|| raised.load(Ordering::Relaxed),
         };
-        let weights = settings.weights_file.clone();
         // Positions are searched in parallel, each by one thread: a thread never waits for another one's tree.
         let analyst = Analyst::new(&Installed::default(), Settings { threads: 1, ..settings })?;
-        let (done, journal) = run(&collection, &analyst, &task)?;
+        let Outcome { tally, last, stopped } = run(batches, &analyst, &task)?;
 
         let mut sink = Sink::default();
-        let cut = games.iter().filter(|game| !game.lost.is_empty()).count();
-        let (analysed, copied) = (counted(games.len(), "game"), unreadable.len());
+        let Tally { games, cut, copied, .. } = tally;
+        let analysed = counted(games, "game");
         let cut = if cut > 0 { format!(", {cut} of them not read whole") } else { String::new() };
         let copied =
             if copied > 0 { format!("; {copied} copied unchanged") } else { String::new() };
         sink.say(format_args!("{analysed} in {}{cut}{copied}", out.display()));
         if let Some(path) = &self.html {
-            let reviews: Vec<Review<'_>> =
-                games.iter().map(|game| reviewed(game, &journal, task.rules)).collect();
-            let title = Title::new(&reviews, analyst.network(), task.effort);
-            // Only networks of our architecture can be inspected.
-            let file = (!weights.is_empty()).then(|| Path::new(&weights));
-            let network = load(file).ok();
-            let eyes = network.map(|network| CpuEvaluator::fastest(&network));
-            let sees =
-                |game: &Game| eyes.as_ref().and_then(|eyes| Inspection::new(game, eyes).ok());
-            write_whole(path, page(&title, &reviews, &sees)).map_err(FileError::of(path))?;
             sink.say(format_args!("the page is {}", path.display()));
         }
-        if done.is_complete() {
-            journal.delete()?;
-        } else {
+        if stopped {
             sink.say(format_args!(
-                "stopped after {} of {} searches; the same command goes on from {}",
-                done.searched,
-                done.positions,
+                "stopped after {} of {} searches of the last games; the same command goes on from {}",
+                last.searched,
+                last.positions,
                 journal_path(&out).display()
             ));
         }

@@ -103,6 +103,10 @@ fn device(settings: &Settings) -> Vec<Finding> {
     let (device, note) = pick(settings.backend);
     let finding = match note {
         Some(note) => Finding::new("device", Verdict::Warning, note),
+        None if settings.backend == Backend::BurnCpu => {
+            let details = "as `Backend` says: slower than the hand-written kernels".to_owned();
+            Finding::new("device", Verdict::Fine, "the CPU, by burn").with_details([details])
+        }
         None if is_cpu(&device) => {
             let why = match settings.backend {
                 Backend::Cpu => "as `Backend` says",
@@ -276,6 +280,15 @@ mod tests {
             let unasked = check(&modest).iter().any(|finding| finding.verdict != Verdict::Fine);
             assert!(!unasked, "{:?}", check(&modest));
         }
+    }
+
+    #[test]
+    fn the_device_is_the_one_that_the_option_names() {
+        let named = |backend| device(&Settings { backend, ..Settings::default() });
+        assert_eq!(named(Backend::BurnCpu)[0].text, "the CPU, by burn");
+        let by_kernels = &named(Backend::Cpu)[0];
+        assert_eq!(by_kernels.text, "the CPU");
+        assert!(by_kernels.details[0].contains("by hand-written kernels: as `Backend` says"));
     }
 
     #[test]

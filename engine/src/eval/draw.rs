@@ -4,6 +4,7 @@
 use super::look::{InspectedMove, Inspection, PredictedBoard};
 use crate::markup::board::{Arrow, diagram, frames, picture, side};
 use crate::markup::escape;
+use mcts::Wdl;
 use shakmaty::Position;
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -49,7 +50,7 @@ pub fn draw(inspection: &Inspection, network: &str) -> String {
     let body = format!(
         "<text x='{MARGIN}' y='36' class='title'>What the network sees</text>\n\
          <text x='{MARGIN}' y='56'>{fen}</text>\n\
-         <text x='{MARGIN}' y='74' class='soft'>{by}, without search; all chances are those of {}, who is to \
+         <text x='{MARGIN}' y='74' class='soft'>{by}, without search; all shares are those of {}, who is to \
          move</text>\n{}",
         side(inspection.game.position().turn()),
         page.out
@@ -169,9 +170,10 @@ impl Page {
     /// Value, legality, predicted boards; returns the lower edge.
     fn under_the_board(&mut self, inspection: &Inspection) -> u32 {
         let mut y = TOP + BOARD + 32;
-        self.text(MARGIN, y, "head", &format!("Wins with {}", percent(inspection.value)));
+        self.text(MARGIN, y, "head", &format!("Expected score {}", percent(inspection.value)));
         let mut x = MARGIN as f32;
-        for (share, class) in inspection.wdl.into_iter().zip(["win", "draw", "loss"]) {
+        let Wdl { win, draw, loss } = inspection.wdl;
+        for (share, class) in [(win, "win"), (draw, "draw"), (loss, "loss")] {
             let width = BOARD as f32 * share;
             let _ = writeln!(
                 self.out,

@@ -4,6 +4,7 @@
 use crate::chess::action::Action;
 use crate::chess::game::Game;
 use crate::errors::wraps;
+use mcts::Wdl;
 use nn::encode::MoveCode;
 use nn::evaluator::cpu::CpuEvaluator;
 use nn::evaluator::{Imagined, Insight, Step, Transition, grounded, is_true};
@@ -26,8 +27,8 @@ pub struct Inspection {
     pub chances: Vec<f32>,
     /// Its mean.
     pub value: f32,
-    /// Win, draw, loss of the side to move.
-    pub wdl: [f32; 3],
+    /// Its mean, the expected score, divided by the draws of the result head.
+    pub wdl: Wdl,
     /// Legal moves by descending policy.
     pub moves: Vec<InspectedMove>,
     /// Number of moves predicted as legal.
@@ -123,7 +124,7 @@ impl Inspection {
             game: game.clone(),
             chances: insight.value,
             value: insight.evaluation.value,
-            wdl: insight.evaluation.wdl,
+            wdl: Wdl::from_score_and_draw(insight.evaluation.value, insight.evaluation.wdl[1]),
             predicted_legal: taken.len(),
             false_positives,
             line: line(game, favourite, network)?,

@@ -53,11 +53,10 @@ pub fn table(game: &Game, network: &Network, settings: &Settings) -> String {
     if let Err(error) = crate::world::rules::check(answer, legal.len()) {
         return error.to_string();
     }
-    let [win, draw, loss] = answer.wdl;
-    let chances = permille(Wdl { win, draw, loss });
+    let chances = permille(Wdl::from_score_and_draw(answer.value, answer.wdl[1]));
     let uci::Score::Centipawns(cp) = centipawns(answer.value) else { return String::new() };
     let mut out = format!(
-        "network  {}\nvalue    {:.1} % ({:+} cp)\nresult   win {:.1} %, draw {:.1} %, loss {:.1} %\n\n",
+        "network         {}\nexpected score  {:.1} % ({:+} cp)\noutcome         win {:.1} %, draw {:.1} %, loss {:.1} %\n\n",
         network.name,
         100.0 * answer.value,
         cp,
@@ -85,4 +84,34 @@ pub fn table(game: &Game, network: &Network, settings: &Settings) -> String {
     }
     out.truncate(out.trim_end().len());
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::play::engine::Setup;
+
+    /// The percentages of the line that begins with `name`.
+    fn percents(text: &str, name: &str) -> Vec<f64> {
+        let line = text.lines().find(|line| line.starts_with(name)).unwrap();
+        line.split_whitespace().filter_map(|word| word.parse().ok()).collect()
+    }
+
+    #[test]
+    fn win_and_half_the_draws_are_the_expected_score() {
+        let network = Setup::default().networks.open_anywhere(None).unwrap();
+        // In the first position the network's two heads are 22 points apart.
+        for fen in [
+            "8/5k2/8/8/8/2K5/4P3/8 w - - 0 1",
+            "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
+            "4k3/8/8/8/8/8/8/4K2Q b - - 0 1",
+        ] {
+            let game = Game::from_fen(fen, false).unwrap();
+            let text = table(&game, &network, &Settings::default());
+            let (score, outcome) = (percents(&text, "expected score"), percents(&text, "outcome"));
+            let [win, draw, loss] = outcome[..] else { panic!("{text}") };
+            assert!((win + draw / 2.0 - score[0]).abs() <= 0.15, "{text}");
+            assert!((win + draw + loss - 100.0).abs() <= 0.15, "{text}");
+        }
+    }
 }

@@ -94,7 +94,7 @@ macro_rules! choice {
     };
 }
 
-choice!(Backend: Auto "auto", Cpu "cpu", Cuda "cuda");
+choice!(Backend: Auto "auto", Cpu "cpu", Cuda "cuda", BurnCpu "burn-cpu");
 choice!(WorldModel: Rules "rules", Learned "learned", LearnedTwice "learned-twice");
 choice!(FinalMove: Robust "robust", Max "max");
 choice!(Fpu: ActionValue "action-value", ParentQ "parent");

@@ -25,7 +25,7 @@ pub struct PgnGame {
 }
 
 /// Moves one after the other.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Line {
     /// Comments before the first move.
     pub comments: Vec<String>,
@@ -34,7 +34,7 @@ pub struct Line {
 }
 
 /// A move and what stands with it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PgnMove {
     /// None for a null move.
     pub played: Option<Move>,

@@ -6,6 +6,7 @@ use super::player::{Player, PlayerFound, PlayerQuestion, PlayerWatch};
 use super::report::Reporter;
 use super::signal::Signal;
 use super::steadiness::Steadiness;
+use super::timekeeper::Timekeeper;
 use crate::alphabeta::scale::win;
 use crate::alphabeta::{self, AlphaBeta};
 use crate::chess::action::Action;
@@ -23,6 +24,8 @@ pub struct ClassicSearch<'a> {
     pub signal: &'a Signal,
     pub reporter: &'a Reporter,
     pub output: &'a Output,
+    /// Has the answer if the search ends late.
+    pub timekeeper: &'a Timekeeper<'a>,
     /// Seed of random games.
     pub seed: u64,
 }
@@ -69,14 +72,15 @@ struct Watching<'a> {
 }
 
 impl Watching<'_> {
-    fn tell(&mut self, snapshot: &Snapshot<Action>) {
-        let ClassicSearch { limits, signal, reporter, output, .. } = self.search;
-        output.block(&reporter.infos(snapshot, signal.since_go()));
+    fn tell(&mut self, snapshot: Snapshot<Action>) {
+        let ClassicSearch { limits, signal, reporter, output, timekeeper, .. } = self.search;
+        output.block(&reporter.infos(&snapshot, signal.since_go()));
         let plies = snapshot.lines.first().and_then(|line| line.mate_plies);
         let plies = plies.filter(|plies| *plies > 0).map(i32::unsigned_abs);
         self.done |=
             plies.zip(limits.mate).is_some_and(|(plies, moves)| plies.div_ceil(2) <= moves)
                 || limits.depth.is_some_and(|depth| snapshot.depth >= depth);
+        timekeeper.on_found(snapshot);
     }
 }
 
@@ -98,7 +102,7 @@ impl PlayerWatch for Watching<'_> {
     }
 
     fn on_found(&mut self, found: &PlayerFound) {
-        self.tell(&snapshot(found));
+        self.tell(snapshot(found));
     }
 }
 
@@ -135,7 +139,7 @@ impl alphabeta::Observer for Deepening<'_> {
         if let Some(best) = found.best.line.first() {
             self.steadiness.on_depth(*best, win(found.best.score), found.depth);
         }
-        self.watching.tell(&of_alpha_beta(found));
+        self.watching.tell(of_alpha_beta(found));
     }
 }
 

@@ -60,7 +60,7 @@ pub struct TimeSettings {
     pub time_use: TimeUse,
     /// Milliseconds of the clock that are kept for stalls of the machine (`super::lag`).
     pub reserve: i64,
-    /// Milliseconds by which an answer may miss the hard limit on this machine (`super::lag`).
+    /// Milliseconds by which a search may miss the hard limit on this machine (`super::lag`).
     pub overrun: i64,
 }
 

@@ -361,7 +361,7 @@ impl Engine {
             technique: self.tables.up_to(self.settings.syzygy_probe_limit),
             session: std::mem::take(&mut self.session),
             signal: signal.clone(),
-            output: self.output.clone(),
+            output: self.output.of_search(),
             debug: self.debug,
             seed: self.random.bits(),
         };

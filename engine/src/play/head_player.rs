@@ -154,6 +154,8 @@ impl Question<'_> {
             edge.q = Wdl::DRAW.q();
         }
         let priors = priors(&edges, self.settings)?;
+        // The position's own value tells more of its best move's than that move's action value does.
+        let best = edges.iter().map(|edge| edge.q).fold(0.0, f32::max);
         let mut moves = Vec::with_capacity(edges.len());
         for ((edge, prior), drawn) in edges.iter().zip(priors).zip(drawn) {
             if !self.allowed.contains(&edge.action) {
@@ -164,8 +166,11 @@ impl Question<'_> {
                 Head::Policy => edge.policy,
                 Head::Prior | Head::StateValue => prior,
             };
-            let chances = if drawn { 1.0 } else { value.draw };
-            let value_after = Wdl::from_score_and_draw(edge.q, chances);
+            let value_after = if drawn {
+                Wdl::DRAW
+            } else {
+                Wdl::from_score_and_draw(edge.q + value.q() - best, value.draw)
+            };
             let mut candidate = Candidate::new(edge.action, score, value_after, edge.policy);
             candidate.line.prior = prior;
             candidate.line.q = edge.q;

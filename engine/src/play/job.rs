@@ -3,6 +3,7 @@
 use super::limits::Limits;
 use super::loader::Ready;
 use super::network::Network;
+use super::params::batch_within;
 use super::player::StaticPlayer;
 use super::session::SearchSession;
 use super::signal::Signal;
@@ -10,7 +11,7 @@ use super::strength::Strength;
 use super::warm_up::EvalTiming;
 use crate::chess::action::Action;
 use crate::chess::game::{Game, GameError};
-use crate::options::settings::Settings;
+use crate::options::settings::{Search, Settings};
 use crate::output::Output;
 use crate::syzygy::Tables;
 use mcts::Snapshot;
@@ -94,6 +95,45 @@ impl Job {
         };
         let is_late = |used| single > SHORT_EVALUATION && used + single > budget.flag;
         self.signal.used().is_some_and(is_late)
+    }
+
+    /// A move is asked for and no more: endgame tables may leave moves out.
+    pub fn is_play(&self) -> bool {
+        let Limits { searchmoves, infinite, mate, .. } = &self.limits;
+        let Settings { multipv, analyse_mode, .. } = self.settings;
+        multipv == 1 && !analyse_mode && !infinite && mate.is_none() && searchmoves.is_empty()
+    }
+
+    /// The search has a line for every move and draws none at random, so the tables may choose after it.
+    pub fn compares_moves(&self) -> bool {
+        let tree = matches!(self.settings.search, Search::Mcts | Search::Rollout);
+        let draws = self.strength().is_some() || self.settings.temperature > 0.0;
+        tree && !draws && self.limits.nodes != Some(1)
+    }
+
+    /// The minibatch of a network of this `timing` on the move's clock, one evaluation now taking `evaluation`.
+    pub fn batch(&self, timing: EvalTiming, evaluation: Duration) -> usize {
+        let preferred = match self.settings.minibatch_size {
+            0 => timing.batch.max(1),
+            size => size,
+        };
+        batch_within(&self.limits, preferred, evaluation)
+    }
+
+    /// The tree's move is checked: it plays at full strength, and may choose.
+    pub fn checks_blunders(&self, allowed: &[Action]) -> bool {
+        let Limits { infinite, mate, .. } = self.limits;
+        self.settings.checks_blunders()
+            && self.strength().is_none()
+            && !infinite
+            && mate.is_none()
+            && allowed.len() > 1
+    }
+
+    /// Playouts that the `go` or a level allows, if they limit it.
+    pub fn playouts(&self) -> Option<u64> {
+        let asked = self.limits.nodes.into_iter();
+        asked.chain(self.strength().map(|strength| strength.nodes)).min()
     }
 }
 

@@ -26,7 +26,7 @@ const LONGEST: i64 = 2_000;
 pub struct Lag {
     /// In milliseconds, fading.
     worst: f64,
-    /// By which answers missed their hard limits: in milliseconds, fading.
+    /// By which searches missed their hard limits: in milliseconds, fading.
     overrun: f64,
     /// What the GUI's clock would show at the next move if no time were lost.
     expected: Option<Expected>,
@@ -79,8 +79,8 @@ impl Lag {
         self.see(1e3 * pause.as_secs_f64());
     }
 
-    /// An answer was printed after `used` of a `budget`.
-    pub fn on_answer(&mut self, budget: Budget, used: Duration) {
+    /// A search ended after `used` of a `budget`; its answer may have been printed before ([`super::timekeeper`]).
+    pub fn on_end(&mut self, budget: Budget, used: Duration) {
         self.overrun *= FADING;
         let overrun = 1e3 * used.saturating_sub(budget.hard).as_secs_f64();
         if overrun <= LONGEST_OVERRUN {
@@ -156,7 +156,7 @@ mod tests {
         let mut answer = |used| {
             let hard = Duration::from_millis(100);
             let budget = Budget { soft: hard, hard, flag: hard, flexible: false };
-            lag.on_answer(budget, Duration::from_millis(used));
+            lag.on_end(budget, Duration::from_millis(used));
             lag.overrun()
         };
         assert_eq!((answer(90), answer(120)), (9, 40));

@@ -145,10 +145,17 @@ impl Networks for Installed {
         };
         let c = &network.layout.config;
         let name = format!("{source} ({}x{}, {})", c.width, c.layers, network.hash);
-        if !is_cpu(&device) {
-            let evaluator = BurnEvaluator::new(&network, &device).map_err(NetworkError::Device)?;
-            let name = format!("{name}, GPU");
-            return Ok(Network { evaluator: Arc::new(evaluator), name, on_gpu: true, players });
+        if backend.is_by_burn(&device) {
+            let on_gpu = !is_cpu(&device);
+            let failed = |why: EvalError| match on_gpu {
+                true => NetworkError::Device(why),
+                false => NetworkError::Backend(format!(
+                    "burn does not compute the network ({why}); using the CPU's kernels"
+                )),
+            };
+            let evaluator = Arc::new(BurnEvaluator::new(&network, &device).map_err(failed)?);
+            let name = format!("{name}, {}", if on_gpu { "GPU" } else { "CPU, burn" });
+            return Ok(Network { evaluator, name, on_gpu, players });
         }
         // The CPU replaces the GPU only where the caller knows of it: the caller says so and asks again.
         if let Some(note) = note {

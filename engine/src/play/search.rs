@@ -4,25 +4,25 @@
 //! printed, once the GUI may have it. The session goes in and comes out, for the next move to use.
 
 use super::classic::ClassicSearch;
-use super::fallback_move::fallback_move;
+use super::conclusion::{MoveChoice, answer_without_search, best_move};
 use super::head_player::{Head, Question};
 use super::job::{Answer, Found, Job};
-use super::limits::Limits;
 use super::mate_question::{MateAnswer, MateQuestion};
 use super::report::{self, Reporter};
 use super::session::SearchSession;
 use super::thinker::{Decision, Thinker};
+use super::timekeeper::Timekeeper;
+use super::tree_search::search_tree;
 use crate::chess::action::Action;
 use crate::chess::game::Game;
-use crate::options::settings::{Search, Settings};
+use crate::options::settings::Search;
 use crate::syzygy::Tables;
 use crate::syzygy::root::RootTables;
 use crate::world::rules::State;
-use mcts::{Snapshot, Wdl};
+use mcts::Wdl;
 use nn::rng::Rng;
 use shakmaty::Position;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use uci::BestMove;
 
 /// Playouts of a `go mate` once a mate is ruled out: a move is owed, at once. Guess.
 const PLAYOUTS_WITHOUT_MATE: u64 = 16;
@@ -33,12 +33,12 @@ const HASTE: u32 = 50;
 /// Searches, prints, and returns the session. Blocks until the GUI may have the answer.
 pub fn run(mut job: Job) -> SearchSession {
     let mut session = std::mem::take(&mut job.session);
-    let answer = match catch_unwind(AssertUnwindSafe(|| job.think(&mut session))) {
+    let answer = match catch_unwind(AssertUnwindSafe(|| think(&job, &mut session))) {
         Ok(answer) => answer,
         Err(_) => {
             job.output.note("the search failed inside; playing a plain move");
             session = SearchSession::default();
-            job.answer_without_search()
+            answer_without_search(&job)
         }
     };
     if let Some(trouble) = job.tables.as_ref().and_then(Tables::take_warning) {
@@ -46,286 +46,184 @@ pub fn run(mut job: Job) -> SearchSession {
     }
     job.signal.wait();
     job.signal.answer();
-    job.output.line(job.best_move(answer));
+    job.output.answer(&[best_move(&job, answer)]);
     let used = job.signal.used();
     if let (Some(budget), Some(used)) = (job.limits.budget, used) {
-        session.lag().on_answer(budget, used);
+        session.lag().on_end(budget, used);
     }
+    let used = job.signal.used_early().or(used);
     if let (Ok(game), Some(clock), Some(used)) = (&job.game, job.limits.clock, used) {
         session.lag().on_best_move(game, clock, used);
     }
     session
 }
 
-impl Job {
-    fn think(&self, session: &mut SearchSession) -> Answer {
-        let game = match &self.game {
-            Ok(game) => game,
-            Err(why) => {
-                self.output.note(format_args!("no position to search: {why}"));
-                return Answer::default();
-            }
-        };
-        let allowed = self.allowed(game);
-        if allowed.is_empty() {
-            self.output.line(report::no_moves(game.position()));
+fn think(job: &Job, session: &mut SearchSession) -> Answer {
+    let game = match &job.game {
+        Ok(game) => game,
+        Err(why) => {
+            job.output.note(format_args!("no position to search: {why}"));
             return Answer::default();
         }
-        let known = self.tables.as_ref().and_then(|tables| RootTables::new(tables, game, &allowed));
-        let allowed = match &known {
-            Some(known) if self.is_play() && self.compares_moves() => known.keeping(),
-            Some(known) if self.is_play() => known.best(),
-            _ => allowed,
-        };
-        let allowed = self.basic_mate(game, &allowed).unwrap_or(allowed);
-        let won = known.as_ref().is_some_and(|known| known.value() == Some(Wdl::WIN));
-        let lines = self.settings.multipv.min(allowed.len());
-        let mut reporter = Reporter::new(game, lines, self.settings.show_wdl)
-            .with_live_stats(self.settings.log_live_stats)
-            .with_line_counters(self.settings.per_pv_counters);
-        let is_tree = matches!(self.settings.search, Search::Mcts | Search::Rollout);
-        if is_tree && self.limits.depth.is_some() {
-            reporter = reporter.with_depth_of_line();
+    };
+    let allowed = job.allowed(game);
+    if allowed.is_empty() {
+        job.output.line(report::no_moves(game.position()));
+        return Answer::default();
+    }
+    let known = job.tables.as_ref().and_then(|tables| RootTables::new(tables, game, &allowed));
+    let allowed = match &known {
+        Some(known) if job.is_play() && job.compares_moves() => known.keeping(),
+        Some(known) if job.is_play() => known.best(),
+        _ => allowed,
+    };
+    let allowed = basic_mate(job, game, &allowed).unwrap_or(allowed);
+    let won = known.as_ref().is_some_and(|known| known.value() == Some(Wdl::WIN));
+    let lines = job.settings.multipv.min(allowed.len());
+    let mut reporter = Reporter::new(game, lines, job.settings.show_wdl)
+        .with_live_stats(job.settings.log_live_stats)
+        .with_line_counters(job.settings.per_pv_counters);
+    let is_tree = matches!(job.settings.search, Search::Mcts | Search::Rollout);
+    if is_tree && job.limits.depth.is_some() {
+        reporter = reporter.with_depth_of_line();
+    }
+    if job.tables.is_some() {
+        reporter = reporter.with_tables(known);
+    }
+    tell_what_has_no_effect(job);
+    let choice = &MoveChoice { job, game, allowed: &allowed, reporter: &reporter };
+    let head = match job.settings.search {
+        Search::Mcts if job.limits.nodes == Some(1) && job.strength().is_none() => {
+            Some(Head::Prior)
         }
-        if self.tables.is_some() {
-            reporter = reporter.with_tables(known);
+        Search::Mcts | Search::Rollout | Search::Internal => None,
+        Search::AlphaBeta | Search::Registered(_) => None,
+        Search::ActionValue => Some(Head::ActionValue),
+        Search::StateValue => Some(Head::StateValue),
+        Search::Policy => Some(Head::Policy),
+    };
+    let found = match head {
+        Some(head) => ask_head(job, game, head, &allowed),
+        None if job.settings.search.is_conventional() => ask_classic(choice, session),
+        None if job.settings.search == Search::Internal => think_internally(choice),
+        None => match find_mate(job, game, &allowed, won) {
+            MateAnswer::Mate(snapshot) => Some(Found::leading(snapshot)),
+            MateAnswer::Open => search_tree(choice, session, None),
+            MateAnswer::NoMate => search_tree(choice, session, Some(PLAYOUTS_WITHOUT_MATE)),
+        },
+    };
+    choice.report(found.unwrap_or_else(Found::nothing))
+}
+
+/// The moves that a level considers where a queen or a rook mates a lone king: those of the tables, or any that still
+/// win, in proportion to its rating.
+fn basic_mate(job: &Job, game: &Game, allowed: &[Action]) -> Option<Vec<Action>> {
+    let technique = job.strength()?.technique;
+    let board = game.position().board();
+    let (own, other) = (game.position().turn(), game.position().turn().other());
+    let is_basic = board.by_color(other).count() == 1
+        && (board.by_color(own) & board.rooks_and_queens()).any();
+    let tree = matches!(job.settings.search, Search::Mcts | Search::Rollout);
+    if technique == 0.0 || !is_basic || !tree || !job.is_play() {
+        return None;
+    }
+    let known = RootTables::new(job.technique.as_ref()?, game, allowed)?;
+    if known.value() != Some(Wdl::WIN) {
+        return None;
+    }
+    let knows = Rng::from_state(!job.seed).draw(&[technique, 1.0 - technique]) == Some(0);
+    let in_haste = game.position().halfmoves() >= HASTE;
+    Some(if knows || in_haste { known.best() } else { known.keeping() })
+}
+
+/// One head of the network picks the move. None if the network failed.
+fn ask_head(job: &Job, game: &Game, head: Head, allowed: &[Action]) -> Option<Found> {
+    let root = State::root(game);
+    let world = &head.world(job.network.evaluator.clone(), &job.settings);
+    let question =
+        Question { head, world, root: &root, allowed, settings: &job.settings, seed: job.seed };
+    match question.answer() {
+        Ok(snapshot) => {
+            let best = snapshot.lines.first().and_then(|line| line.moves.first()).copied();
+            Some(Found { snapshot, answer: Answer { best, ponder: None } })
         }
-        self.tell_what_has_no_effect();
-        let head = match self.settings.search {
-            Search::Mcts if self.limits.nodes == Some(1) && self.strength().is_none() => {
-                Some(Head::Prior)
+        Err(error) => {
+            job.output.note(error);
+            None
+        }
+    }
+}
+
+/// A player without a network.
+fn ask_classic(choice: &MoveChoice<'_>, session: &mut SearchSession) -> Option<Found> {
+    let MoveChoice { job, game, allowed, reporter } = *choice;
+    let (limits, signal, output) = (&job.limits, &*job.signal, &job.output);
+    let seed = job.settings.seed;
+    let timekeeper = &Timekeeper::new(signal);
+    let search =
+        ClassicSearch { game, allowed, limits, signal, reporter, output, timekeeper, seed };
+    let run = || match job.player {
+        Some(player) => search.run_player(player, job.settings.rollouts),
+        None => {
+            if let Some(shortage) = session.reserve(&job.settings) {
+                output.note(shortage);
             }
-            Search::Mcts | Search::Rollout | Search::Internal => None,
-            Search::AlphaBeta | Search::Registered(_) => None,
-            Search::ActionValue => Some(Head::ActionValue),
-            Search::StateValue => Some(Head::StateValue),
-            Search::Policy => Some(Head::Policy),
-        };
-        let found = match head {
-            Some(head) => self.ask_head(game, head, &allowed),
-            None if self.settings.search.is_conventional() => {
-                self.ask_classic(game, session, &reporter, &allowed)
-            }
-            None if self.settings.search == Search::Internal => {
-                self.think_internally(game, &reporter, &allowed)
-            }
-            None => match self.find_mate(game, &allowed, won) {
-                MateAnswer::Mate(snapshot) => Some(Found::leading(snapshot)),
-                MateAnswer::Open => self.search_tree(game, session, &reporter, &allowed, None),
-                MateAnswer::NoMate => {
-                    let playouts = Some(PLAYOUTS_WITHOUT_MATE);
-                    self.search_tree(game, session, &reporter, &allowed, playouts)
-                }
-            },
-        };
-        let found = found.unwrap_or_else(Found::nothing);
-        self.report(game, &allowed, &reporter, found)
-    }
-
-    /// The moves that a level considers where a queen or a rook mates a lone king: those of the tables, or any that still
-    /// win, in proportion to its rating.
-    fn basic_mate(&self, game: &Game, allowed: &[Action]) -> Option<Vec<Action>> {
-        let technique = self.strength()?.technique;
-        let board = game.position().board();
-        let (own, other) = (game.position().turn(), game.position().turn().other());
-        let is_basic = board.by_color(other).count() == 1
-            && (board.by_color(own) & board.rooks_and_queens()).any();
-        let tree = matches!(self.settings.search, Search::Mcts | Search::Rollout);
-        if technique == 0.0 || !is_basic || !tree || !self.is_play() {
-            return None;
+            search.run_alpha_beta(session.alpha_beta()?)
         }
-        let known = RootTables::new(self.technique.as_ref()?, game, allowed)?;
-        if known.value() != Some(Wdl::WIN) {
-            return None;
-        }
-        let knows = Rng::from_state(!self.seed).draw(&[technique, 1.0 - technique]) == Some(0);
-        let in_haste = game.position().halfmoves() >= HASTE;
-        Some(if knows || in_haste { known.best() } else { known.keeping() })
-    }
+    };
+    let snapshot = timekeeper.watch(run, |found| choice.answer_early(found))?;
+    job.learn_time_use(session);
+    (!snapshot.lines.is_empty()).then(|| Found::leading(snapshot))
+}
 
-    /// A move is asked for and no more: endgame tables may leave moves out.
-    fn is_play(&self) -> bool {
-        let Limits { searchmoves, infinite, mate, .. } = &self.limits;
-        let Settings { multipv, analyse_mode, .. } = self.settings;
-        multipv == 1 && !analyse_mode && !infinite && mate.is_none() && searchmoves.is_empty()
+/// The network writes its own tree. None if there is no time left for it, or it failed.
+fn think_internally(choice: &MoveChoice<'_>) -> Option<Found> {
+    let MoveChoice { job, game, allowed, reporter } = *choice;
+    if job.is_too_late() {
+        return None;
     }
-
-    /// The search has a line for every move and draws none at random, so the tables may choose after it.
-    fn compares_moves(&self) -> bool {
-        let tree = matches!(self.settings.search, Search::Mcts | Search::Rollout);
-        let draws = self.strength().is_some() || self.settings.temperature > 0.0;
-        tree && !draws && self.limits.nodes != Some(1)
-    }
-
-    /// One head of the network picks the move. None if the network failed.
-    fn ask_head(&self, game: &Game, head: Head, allowed: &[Action]) -> Option<Found> {
-        let root = State::root(game);
-        let world = &head.world(self.network.evaluator.clone(), &self.settings);
-        let question = Question {
-            head,
-            world,
-            root: &root,
-            allowed,
-            settings: &self.settings,
-            seed: self.seed,
-        };
-        match question.answer() {
-            Ok(snapshot) => {
-                let best = snapshot.lines.first().and_then(|line| line.moves.first()).copied();
-                Some(Found { snapshot, answer: Answer { best, ponder: None } })
-            }
-            Err(error) => {
-                self.output.note(error);
-                None
-            }
+    let thinker = Thinker {
+        game,
+        allowed,
+        settings: &job.settings,
+        limits: &job.limits,
+        signal: &job.signal,
+        timing: job.timing,
+        reporter,
+        output: &job.output,
+        seed: job.seed,
+    };
+    match thinker.decide(&*job.network.evaluator) {
+        Ok(found) => found.map(|Decision { snapshot, best, note }| {
+            note.iter().for_each(|note| job.output.note(note));
+            Found { snapshot, answer: Answer { best: Some(best), ponder: None } }
+        }),
+        Err(error) => {
+            job.output.note(error);
+            None
         }
     }
+}
 
-    /// A player without a network.
-    fn ask_classic(
-        &self,
-        game: &Game,
-        session: &mut SearchSession,
-        reporter: &Reporter,
-        allowed: &[Action],
-    ) -> Option<Found> {
-        let (limits, signal, output) = (&self.limits, &*self.signal, &self.output);
-        let seed = self.settings.seed;
-        let search = ClassicSearch { game, allowed, limits, signal, reporter, output, seed };
-        let snapshot = match self.player {
-            Some(player) => search.run_player(player, self.settings.rollouts),
-            None => {
-                if let Some(shortage) = session.reserve(&self.settings) {
-                    output.note(shortage);
-                }
-                search.run_alpha_beta(session.alpha_beta()?)
-            }
-        };
-        let snapshot = snapshot?;
-        self.learn_time_use(session);
-        (!snapshot.lines.is_empty()).then(|| Found::leading(snapshot))
+/// `go mate`, and games that endgame tables call won. Players of other kinds search for themselves.
+fn find_mate(job: &Job, game: &Game, allowed: &[Action], won: bool) -> MateAnswer {
+    let settings = &job.settings;
+    if settings.search != Search::Mcts || settings.imagines() || job.strength().is_some() {
+        return MateAnswer::Open;
     }
+    let (limits, signal, output) = (&job.limits, &*job.signal, &job.output);
+    let won = won && job.is_play();
+    MateQuestion { game, allowed, limits, won, signal, output }.answer()
+}
 
-    /// The network writes its own tree. None if there is no time left for it, or it failed.
-    fn think_internally(
-        &self,
-        game: &Game,
-        reporter: &Reporter,
-        allowed: &[Action],
-    ) -> Option<Found> {
-        if self.is_too_late() {
-            return None;
-        }
-        let thinker = Thinker {
-            game,
-            allowed,
-            settings: &self.settings,
-            limits: &self.limits,
-            signal: &self.signal,
-            timing: self.timing,
-            reporter,
-            output: &self.output,
-            seed: self.seed,
-        };
-        match thinker.decide(&*self.network.evaluator) {
-            Ok(found) => found.map(|Decision { snapshot, best, note }| {
-                note.iter().for_each(|note| self.output.note(note));
-                Found { snapshot, answer: Answer { best: Some(best), ponder: None } }
-            }),
-            Err(error) => {
-                self.output.note(error);
-                None
-            }
-        }
+/// Ratings are measured for the tree search alone, and some players know only one move.
+fn tell_what_has_no_effect(job: &Job) {
+    let search = &job.settings.search;
+    if job.strength().is_some() && ![Search::Mcts, Search::Rollout].contains(search) {
+        job.output
+            .note("UCI_LimitStrength has no effect on this Search: it plays as well as it can");
     }
-
-    /// `go mate`, and games that endgame tables call won. Players of other kinds search for themselves.
-    fn find_mate(&self, game: &Game, allowed: &[Action], won: bool) -> MateAnswer {
-        let settings = &self.settings;
-        if settings.search != Search::Mcts || settings.imagines() || self.strength().is_some() {
-            return MateAnswer::Open;
-        }
-        let (limits, signal, output) = (&self.limits, &*self.signal, &self.output);
-        let won = won && self.is_play();
-        MateQuestion { game, allowed, limits, won, signal, output }.answer()
-    }
-
-    /// Ratings are measured for the tree search alone, and some players know only one move.
-    fn tell_what_has_no_effect(&self) {
-        let search = &self.settings.search;
-        if self.strength().is_some() && ![Search::Mcts, Search::Rollout].contains(search) {
-            self.output
-                .note("UCI_LimitStrength has no effect on this Search: it plays as well as it can");
-        }
-        if self.settings.temperature > 0.0 && search.is_conventional() {
-            self.output
-                .note("Temperature has no effect on this Search: it knows only its best move");
-        }
-    }
-
-    /// Prints the last `info` lines, led by the move to play: the one found, or the fallback move.
-    fn report(&self, game: &Game, allowed: &[Action], reporter: &Reporter, found: Found) -> Answer {
-        let Found { mut snapshot, answer } = found;
-        let found = answer.best.filter(|best| allowed.contains(best));
-        let best = found.unwrap_or_else(|| fallback_move(game, &reporter.choice(allowed)));
-        report::lead_with(&mut snapshot.lines, best);
-        reporter.sort(&mut snapshot.lines);
-        let first = snapshot.lines.first().and_then(|line| line.moves.first());
-        let best = first.copied().unwrap_or(best);
-        let reply = snapshot.lines.first().and_then(|line| line.moves.get(1)).copied();
-        if self.settings.verbose_move_stats {
-            self.output.block(&reporter.move_stats(&snapshot));
-        }
-        self.output.block(&reporter.infos(&snapshot, self.signal.since_go()));
-        if self.debug {
-            self.output.note(self.facts(&snapshot));
-        }
-        let ponder = answer.ponder.filter(|_| answer.best == Some(best)).or(reply);
-        Answer { best: Some(best), ponder }
-    }
-
-    /// Counts of the search that ran, and the network that it asked, for `debug on`.
-    fn facts(&self, snapshot: &Snapshot<Action>) -> String {
-        let search = &self.settings.search;
-        let network = match search {
-            Search::AlphaBeta => Some("small network of static evaluations (built in)"),
-            _ => search.asks_network().then_some(self.network.name.as_str()),
-        };
-        let network =
-            network.map_or_else(|| "no network".to_owned(), |name| format!("network {name}"));
-        if search.is_conventional() {
-            return format!("{} positions, {network}", snapshot.nodes);
-        }
-        format!(
-            "tree {} nodes, {} collisions, {} refused, {network}",
-            snapshot.nodes, snapshot.collisions, snapshot.refused
-        )
-    }
-
-    /// The fallback move, reported as such.
-    fn answer_without_search(&self) -> Answer {
-        let Ok(game) = &self.game else { return Answer::default() };
-        let allowed = self.allowed(game);
-        if allowed.is_empty() {
-            return Answer::default();
-        }
-        let reporter = Reporter::new(game, 1, self.settings.show_wdl);
-        self.report(game, &allowed, &reporter, Found::nothing())
-    }
-
-    fn best_move(&self, answer: Answer) -> BestMove {
-        let (Ok(game), Some(best)) = (&self.game, answer.best) else {
-            return BestMove { best: None, ponder: None };
-        };
-        let text = game.uci(best);
-        let mut state = State::root(game);
-        let continues = state.follow(best) == Some(false);
-        let reply = answer
-            .ponder
-            .filter(|_| continues)
-            .map(|reply| (reply, reply.to_uci(state.position(), game.mode())));
-        let ponder =
-            reply.filter(|(reply, _)| state.follow(*reply).is_some()).map(|(_, text)| text);
-        BestMove { best: Some(text), ponder }
+    if job.settings.temperature > 0.0 && search.is_conventional() {
+        job.output.note("Temperature has no effect on this Search: it knows only its best move");
     }
 }

@@ -5,17 +5,21 @@
 use super::limits::Limits;
 use crate::time::Clock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// No moment at all.
 const NEVER: u64 = u64::MAX;
+/// Time that a search has after its hard limit for its end and its answer, where its threads have a core. Guess.
+const GRACE: Duration = Duration::from_millis(2);
 
 /// Shared by the GUI's thread and one search.
 pub struct Signal {
     clock: Arc<dyn Clock>,
     stop: AtomicBool,
     answered: AtomicBool,
+    /// Time used of our clock when the answer was printed before the search's end.
+    early: OnceLock<Duration>,
     heard: Duration,
     /// When our clock began to run, in nanoseconds; `NEVER` while pondering.
     started: AtomicU64,
@@ -34,6 +38,7 @@ impl Signal {
             clock,
             stop: AtomicBool::new(false),
             answered: AtomicBool::new(false),
+            early: OnceLock::new(),
             heard,
             started: AtomicU64::new(if limits.ponder { NEVER } else { nanos(heard) }),
             hard: limits.budget.map_or(NEVER, |budget| nanos(budget.hard)),
@@ -45,7 +50,7 @@ impl Signal {
 
     /// Ends the search; its answer is due at once.
     pub fn stop(&self) {
-        self.open(|| {
+        self.notify(|| {
             // Relaxed: the flag is all the workers need; the answer itself travels through the gate's lock.
             self.stop.store(true, Ordering::Relaxed);
         });
@@ -54,7 +59,7 @@ impl Signal {
     /// The pondered move was played: our clock runs from now. Does nothing unless pondering.
     pub fn ponderhit(&self) {
         let now = nanos(self.clock.now());
-        self.open(|| {
+        self.notify(|| {
             // Relaxed: a single number that publishes nothing else.
             let _ = self.started.compare_exchange(NEVER, now, Ordering::Relaxed, Ordering::Relaxed);
         });
@@ -66,14 +71,28 @@ impl Signal {
         self.answered.store(true, Ordering::Release);
     }
 
+    /// The answer has been printed while the search goes on.
+    pub fn answered_early(&self) {
+        if let Some(used) = self.used() {
+            self.early.get_or_init(|| used);
+        }
+    }
+
+    /// Time used of our clock when the answer was printed, if that was before the search's end.
+    #[must_use]
+    pub fn used_early(&self) -> Option<Duration> {
+        self.early.get().copied()
+    }
+
     /// The answer is printed, or about to be.
     #[must_use]
     pub fn has_answered(&self) -> bool {
         self.answered.load(Ordering::Acquire)
     }
 
-    fn open(&self, change: impl FnOnce()) {
-        // Changing under the lock is what keeps `wait` from missing the notification.
+    /// Changes what a thread waits for.
+    pub fn notify(&self, change: impl FnOnce()) {
+        // Changing under the lock is what keeps those who wait from missing the notification.
         let _gate = self.gate.lock().unwrap_or_else(PoisonError::into_inner);
         change();
         self.opened.notify_all();
@@ -105,6 +124,42 @@ impl Signal {
         // Relaxed: see `ponderhit`.
         let started = self.started.load(Ordering::Relaxed);
         (started != NEVER).then(|| self.clock.now().saturating_sub(Duration::from_nanos(started)))
+    }
+
+    /// A clock ends the search, now or from `ponderhit` on.
+    #[must_use]
+    pub fn has_limit(&self) -> bool {
+        self.hard != NEVER
+    }
+
+    /// Blocks until `is_over` is true, whose argument says that the search should have ended: asked at once, at each
+    /// [`Signal::notify`] and when that moment comes.
+    pub fn wait_until(&self, is_over: impl Fn(bool) -> bool) {
+        let mut gate = self.gate.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            let left = self.time_left();
+            if is_over(left.is_some_and(|left| left.is_zero())) {
+                return;
+            }
+            gate = match left.filter(|left| !left.is_zero()) {
+                Some(left) => {
+                    let woken = self.opened.wait_timeout(gate, left);
+                    woken.unwrap_or_else(PoisonError::into_inner).0
+                }
+                None => self.opened.wait(gate).unwrap_or_else(PoisonError::into_inner),
+            };
+        }
+    }
+
+    /// Until the search should have ended; None while pondering, without a limit, or on a test's clock.
+    fn time_left(&self) -> Option<Duration> {
+        // Relaxed: see `ponderhit`.
+        let started = self.started.load(Ordering::Relaxed);
+        if started == NEVER || !self.has_limit() {
+            return None;
+        }
+        let end = Duration::from_nanos(started.saturating_add(self.hard)) + GRACE;
+        self.clock.time_until(end)
     }
 
     /// Blocks until the answer may be printed: at once, or after `stop` (infinite) or `ponderhit` (ponder).

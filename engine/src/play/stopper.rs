@@ -11,6 +11,7 @@ use crate::play::current_move::CurrentMove;
 use crate::play::limits::Limits;
 use crate::play::report::Reporter;
 use crate::play::signal::Signal;
+use crate::play::timekeeper::Timekeeper;
 use crate::world::AnyWorld;
 use mcts::{Control, Race, Snapshot, View};
 use std::ops::ControlFlow;
@@ -82,6 +83,8 @@ pub struct Watched<'a> {
     pub reporter: &'a Reporter,
     /// To the GUI.
     pub output: &'a Output,
+    /// Has the answer if the search ends late.
+    pub timekeeper: &'a Timekeeper<'a>,
     /// The move with most visits is played, so a lead in visits decides.
     pub robust: bool,
 }
@@ -217,7 +220,7 @@ impl<'a> Stopper<'a> {
         let due = memory.last_report.is_none()
             || silent >= REPORT_DUE
             || memory.has_changes && silent >= REPORT_GAP;
-        let Watched { reporter, output, signal, .. } = self.search;
+        let Watched { reporter, output, signal, timekeeper, .. } = self.search;
         if due {
             memory.last_report = Some(elapsed);
             memory.has_changes = false;
@@ -226,6 +229,7 @@ impl<'a> Stopper<'a> {
         if all && let Some((action, number)) = memory.current.look(&snapshot.lines, elapsed) {
             output.line(reporter.current(snapshot.depth, action, number));
         }
+        timekeeper.on_found(snapshot);
     }
 
     fn is_done(&self, view: &dyn SearchView, memory: &mut Memory) -> bool {

@@ -36,66 +36,62 @@ pub struct TeamOutcome {
     pub chosen: usize,
 }
 
-impl Job {
-    /// The seats of player 0 and, at full strength, of the others, who share the playouts of the `first`.
-    pub fn seats<'a>(
-        &self,
-        game: &Game,
-        session: &mut SearchSession,
-        first: Seat<'a>,
-    ) -> Vec<Seat<'a>> {
-        let mut seats = vec![first];
-        if self.strength().is_some() {
-            return seats;
-        }
-        let settings = &self.settings;
-        for (at, (tree, ready)) in session.trees().skip(1).zip(&self.others).enumerate() {
-            let network = &ready.network;
-            let root = tree.set_root(network, settings, self.tables.clone(), game);
-            root.warnings.iter().for_each(|warning| self.output.note(warning));
-            let mut plan = Plan {
-                searchmoves: seats[0].plan.searchmoves,
-                ..Plan::new(network, settings, self.batch(ready.timing, ready.timing.single))
-            };
-            plan.params.contempt = seats[0].plan.params.contempt;
-            let earlier = self.others[..at].iter().map(|ready| &ready.network);
-            if std::iter::once(&self.network).chain(earlier).any(|n| n.name == network.name) {
-                reseed(&mut plan.params, at + 1, game, settings.team_noise);
-            }
-            seats.push(Seat { root, plan });
-        }
-        divide(&mut seats);
-        seats
+/// The seats of player 0 and, at full strength, of the others, who share the playouts of the `first`.
+pub fn seats<'a>(
+    job: &Job,
+    game: &Game,
+    session: &mut SearchSession,
+    first: Seat<'a>,
+) -> Vec<Seat<'a>> {
+    let mut seats = vec![first];
+    if job.strength().is_some() {
+        return seats;
     }
-
-    /// Searches with the whole team and says what each player found.
-    pub fn run_team(
-        &self,
-        game: &Game,
-        session: &mut SearchSession,
-        seats: &[Seat<'_>],
-        stopper: &Stopper<'_>,
-    ) -> Outcome<Action, EvalError> {
-        let rule = self.settings.team_rule;
-        let mut trees: Vec<&mut KeptTree> = session.trees().collect();
-        let TeamOutcome { outcome, players, chosen } = search(&mut trees, seats, rule, stopper);
-        let best = |found: &Snapshot<Action>| {
-            let first = found.lines.first().and_then(|line| line.moves.first());
-            first.map_or_else(|| "no move".to_owned(), |best| game.uci(*best))
+    let settings = &job.settings;
+    for (at, (tree, ready)) in session.trees().skip(1).zip(&job.others).enumerate() {
+        let network = &ready.network;
+        let root = tree.set_root(network, settings, job.tables.clone(), game);
+        root.warnings.iter().for_each(|warning| job.output.note(warning));
+        let mut plan = Plan {
+            searchmoves: seats[0].plan.searchmoves,
+            ..Plan::new(network, settings, job.batch(ready.timing, ready.timing.single))
         };
-        for (at, found) in players.iter().enumerate() {
-            let (value, visits) =
-                Opinion::of(found).map_or((0.5, 0), |seen| (seen.value, seen.visits));
-            let (best, nodes) = (best(found), found.nodes);
-            self.output
-                .note(format_args!("team player {at} {best} V {value:.3} N {visits} of {nodes}"));
+        plan.params.contempt = seats[0].plan.params.contempt;
+        let earlier = job.others[..at].iter().map(|ready| &ready.network);
+        if std::iter::once(&job.network).chain(earlier).any(|n| n.name == network.name) {
+            reseed(&mut plan.params, at + 1, game, settings.team_noise);
         }
-        if let Some(found) = players.get(chosen) {
-            let (rule, best) = (rule.name(), best(found));
-            self.output.note(format_args!("team plays {best} of player {chosen} by rule {rule}"));
-        }
-        outcome
+        seats.push(Seat { root, plan });
     }
+    divide(&mut seats);
+    seats
+}
+
+/// Searches with the whole team and says what each player found.
+pub fn run_team(
+    job: &Job,
+    game: &Game,
+    session: &mut SearchSession,
+    seats: &[Seat<'_>],
+    stopper: &Stopper<'_>,
+) -> Outcome<Action, EvalError> {
+    let rule = job.settings.team_rule;
+    let mut trees: Vec<&mut KeptTree> = session.trees().collect();
+    let TeamOutcome { outcome, players, chosen } = search(&mut trees, seats, rule, stopper);
+    let best = |found: &Snapshot<Action>| {
+        let first = found.lines.first().and_then(|line| line.moves.first());
+        first.map_or_else(|| "no move".to_owned(), |best| game.uci(*best))
+    };
+    for (at, found) in players.iter().enumerate() {
+        let (value, visits) = Opinion::of(found).map_or((0.5, 0), |seen| (seen.value, seen.visits));
+        let (best, nodes) = (best(found), found.nodes);
+        job.output.note(format_args!("team player {at} {best} V {value:.3} N {visits} of {nodes}"));
+    }
+    if let Some(found) = players.get(chosen) {
+        let (rule, best) = (rule.name(), best(found));
+        job.output.note(format_args!("team plays {best} of player {chosen} by rule {rule}"));
+    }
+    outcome
 }
 
 /// Divides player 0's playouts evenly among all; the remainder stays with player 0.

@@ -280,3 +280,16 @@ fn lines_are_playable_and_start_with_the_best_move() {
         }
     }
 }
+
+#[test]
+fn one_playout_tells_the_roots_own_value_and_the_moves_distances_from_it() {
+    let (searcher, outcome) = search(&TicTacToe, Board::default(), Params::default(), 1, 1);
+    let lines = &outcome.snapshot.lines;
+    let own = searcher.tree().root().stats().mean().unwrap().q();
+    let best = lines.iter().map(|line| line.q).fold(0.0, f32::max);
+    assert!((best - own).abs() > 0.01, "the two differ in this game");
+    for line in lines {
+        let expected = (own + line.q - best).clamp(0.0, 1.0);
+        assert!((line.value.q() - expected).abs() < 1e-4, "{line:?}");
+    }
+}

@@ -3,6 +3,8 @@
 use super::pieces::Pieces;
 use super::profile::Stages;
 use super::relations::Relations;
+#[cfg(target_arch = "x86_64")]
+use crate::kernels::amx;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use crate::kernels::attention;
 #[cfg(target_arch = "x86_64")]
@@ -13,6 +15,7 @@ use crate::kernels::gemm::Operand;
 use crate::kernels::gemm::int8::Rows;
 use crate::net::TOKENS;
 use crate::net::layout::Layout;
+use std::ops::Range;
 
 /// Which heads to compute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,14 +36,9 @@ impl Heads {
     }
 }
 
-/// One layer's intermediate values; rows = 64 × positions.
+/// Attention of one layer and the dynamic bias before it; rows = 64 × positions.
 #[derive(Default)]
-pub(super) struct LayerActivations {
-    /// `[rows, width]`: normalised rows (mean 0, variance 1); `scale1`: `[rows]`, 1 / standard deviation.
-    pub normalized1: Operand,
-    pub scale1: Vec<f32>,
-    /// `[rows, width]`: input of qkv.
-    pub normed1: Operand,
+pub(super) struct AttentionBuffers {
     /// `[rows, 3 * width]`.
     pub qkv: Vec<f32>,
     /// Dynamic attention bias, stage by stage: `[rows, channels]`; `[positions, hidden]` after ReLU;
@@ -49,24 +47,7 @@ pub(super) struct LayerActivations {
     pub bias_hidden: Vec<f32>,
     pub bias_mix: Vec<f32>,
     /// `[positions, heads, 64, 64]`: attention weights.
-    pub attention: Vec<f32>,
-    /// `[rows, width]`: concatenated head outputs.
-    pub mixed: Operand,
-    pub normalized2: Operand,
-    pub scale2: Vec<f32>,
-    pub normed2: Operand,
-    /// `[rows, ffn]`: after the squared ReLU.
-    pub squared: Operand,
-    /// Scratch rows on the way into an operand: `width` and `ffn` columns wide.
-    pub scratch: Vec<f32>,
-    pub wide_scratch: Vec<f32>,
-    /// int8 operands: normalised rows, head outputs, squared ReLUs.
-    pub bytes: Rows,
-    pub mixed8: Rows,
-    pub squared8: Rows,
-    /// Scratch: squared ReLUs in bf16 before they are quantized.
-    #[cfg(target_arch = "x86_64")]
-    pub halves: Buffer,
+    pub weights: Vec<f32>,
     /// Scratch: one packed head.
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     pub head: attention::Operands,
@@ -75,49 +56,126 @@ pub(super) struct LayerActivations {
     pub four: QuantizedShares,
     /// Scratch: all packed heads of one position (AMX).
     #[cfg(target_arch = "x86_64")]
-    pub board: attention::amx::Packed,
-    /// Operands that attention by AMX keeps for the gradient; None if another kernel ran.
-    #[cfg(target_arch = "x86_64")]
-    pub kept: Option<attention::amx_gradient::Kept>,
+    pub board: amx::attention::Packed,
 }
 
-/// All intermediate results of a forward pass; reused from call to call. After `forward` the public fields hold
-/// the logits of `n` positions and `m` moves.
+/// A layer normalisation's result; rows = 64 × positions.
+#[derive(Default)]
+pub(super) struct Normalized {
+    /// `[rows, width]`: normalised rows (mean 0, variance 1).
+    pub unit: Operand,
+    /// `[rows]`: 1 / standard deviation of each row.
+    pub scale: Vec<f32>,
+    /// `[rows, width]`: scaled and shifted, the next product's input.
+    pub out: Operand,
+}
+
+/// One layer in single precision or bf16; rows = 64 × positions.
+#[derive(Default)]
+pub(super) struct FloatLayer {
+    pub norm1: Normalized,
+    pub attention: AttentionBuffers,
+    /// `[rows, width]`: concatenated head outputs.
+    pub mixed: Operand,
+    pub norm2: Normalized,
+    /// `[rows, ffn]`: after the squared ReLU.
+    pub squared: Operand,
+    /// Scratch rows on the way into an operand: `width` and `ffn` columns wide.
+    pub scratch: Vec<f32>,
+    pub wide_scratch: Vec<f32>,
+    /// Operands that attention by AMX keeps for the gradient; None if another kernel ran.
+    #[cfg(target_arch = "x86_64")]
+    pub kept: Option<amx::gradient::Kept>,
+}
+
+/// One layer with int8 weights, reused by all of them; rows = 64 × positions.
+#[derive(Default)]
+pub(super) struct Int8Layer {
+    /// `[rows, width]`: normalised rows.
+    pub normed: Rows,
+    pub attention: AttentionBuffers,
+    /// `[rows, width]`: concatenated head outputs.
+    pub mixed: Rows,
+    pub squares: Int8Squares,
+    /// Scratch: `[rows, width]`.
+    pub scratch: Vec<f32>,
+}
+
+/// Squared ReLUs on the way into bytes.
+#[derive(Default)]
+pub(super) struct Int8Squares {
+    /// `[rows, ffn]`.
+    pub bytes: Rows,
+    /// Scratch: the same in single precision, or in bf16.
+    pub floats: Vec<f32>,
+    #[cfg(target_arch = "x86_64")]
+    pub halves: Buffer,
+}
+
+/// The logits of the heads, for `n` positions and `m` moves.
+#[derive(Default)]
+pub struct Logits {
+    /// `[m]`.
+    pub policy: Vec<f32>,
+    /// `[m, 64]` over win-probability buckets.
+    pub actions: Vec<f32>,
+    /// `[n, 64]` over win-probability buckets.
+    pub value: Vec<f32>,
+    /// `[n, 3]`: lost, drawn, won.
+    pub result: Vec<f32>,
+    /// `[n, 3]`: ongoing, lost, drawn.
+    pub terminal: Vec<f32>,
+    /// `[n, 64, 64]` (from, to); only with [`Heads::All`].
+    pub legality: Vec<f32>,
+}
+
+/// What the heads compute their logits from.
+#[derive(Default)]
+pub(super) struct HeadBuffers {
+    /// `[n, 64 * value_channels]`, after ReLU.
+    pub flat: Vec<f32>,
+    /// `[n, value_hidden]`, after ReLU.
+    pub board: Vec<f32>,
+    /// `[n, action_dim]`.
+    pub context: Vec<f32>,
+    /// `[m, action_dim]`, after ReLU.
+    pub hidden: Vec<f32>,
+}
+
+/// The projection of each token for the heads.
+#[derive(Default)]
+pub(super) struct Tokens {
+    /// `[rows, columns]`.
+    pub rows: Vec<f32>,
+    /// Columns of this pass.
+    pub columns: usize,
+}
+
+impl Tokens {
+    /// `columns` of token `t` of position `p`.
+    pub(super) fn of(&self, p: usize, t: u8, columns: &Range<usize>) -> &[f32] {
+        let start = (p * TOKENS + usize::from(t)) * self.columns;
+        &self.rows[start + columns.start..start + columns.end]
+    }
+}
+
+/// All intermediate results of a forward pass; reused from call to call.
 #[derive(Default)]
 pub struct Activations {
-    pub(super) layers: Vec<LayerActivations>,
+    /// By layer if they are kept for a gradient, else one for all.
+    pub(super) layers: Vec<FloatLayer>,
+    pub(super) int8: Int8Layer,
     pub(super) relations: Relations,
     pub(super) pieces: Pieces,
+    /// `[rows, width]`: the residual stream, of all squares and of the pieces alone.
     pub(super) x: Vec<f32>,
-    pub(super) unit: Operand,
-    pub(super) scale: Vec<f32>,
-    /// `[rows, width]`: input of the heads' projection.
-    pub(super) normed: Operand,
+    pub(super) piece_rows: Vec<f32>,
+    pub(super) norm: Normalized,
     pub(super) scratch: Vec<f32>,
-    /// `[rows, columns]`: the projection of each token for the heads.
-    pub(super) tokens: Vec<f32>,
-    /// Columns of `tokens` in this pass.
-    pub(super) columns: usize,
-    /// `[n, 64 * value_channels]`, after ReLU.
-    pub(super) flat: Vec<f32>,
-    /// `[n, value_hidden]`, after ReLU.
-    pub(super) board: Vec<f32>,
-    /// `[n, action_dim]`.
-    pub(super) context: Vec<f32>,
-    /// `[m, action_dim]`, after ReLU.
-    pub(super) hidden: Vec<f32>,
-    /// `[m]` logits.
-    pub policy: Vec<f32>,
-    /// `[m, 64]` logits over win-probability buckets.
-    pub actions: Vec<f32>,
-    /// `[n, 64]` logits over win-probability buckets.
-    pub value: Vec<f32>,
-    /// `[n, 3]` logits: lost, drawn, won.
-    pub result: Vec<f32>,
-    /// `[n, 3]` logits: ongoing, lost, drawn.
-    pub terminal: Vec<f32>,
-    /// `[n, 64, 64]` logits (from, to); only with [`Heads::All`].
-    pub legality: Vec<f32>,
+    pub(super) tokens: Tokens,
+    pub(super) heads: HeadBuffers,
+    /// After `forward` those of its positions and moves.
+    pub logits: Logits,
     /// Time by stage; off unless started.
     pub stages: Stages,
 }
@@ -127,7 +185,7 @@ impl Activations {
     /// here promote". Valid only after [`Heads::All`].
     #[must_use]
     pub fn transition(&self, layout: &Layout, p: usize, token: usize) -> (&[f32], f32) {
-        let row = &self.tokens[(p * TOKENS + token) * self.columns..];
+        let row = &self.tokens.rows[(p * TOKENS + token) * self.tokens.columns..];
         (&row[layout.columns.transition.clone()], row[layout.columns.promotes.start])
     }
 }
@@ -137,7 +195,7 @@ pub(super) fn size(buffer: &mut Vec<f32>, len: usize) {
     buffer.resize(len, 0.0);
 }
 
-/// dL/d(logits) of every head, shaped as [`Activations`]'s answers.
+/// dL/d(logits) of every head, shaped as [`Logits`].
 #[derive(Default)]
 pub struct HeadGradients {
     /// `[m]`.
@@ -198,7 +256,7 @@ pub struct Scratch {
     pub(super) bias_mix: Operand,
     /// Scratch: one packed head.
     #[cfg(target_arch = "x86_64")]
-    pub(super) head: attention::amx_gradient::Packed,
+    pub(super) head: amx::gradient::Packed,
     /// `[rows, outputs]`: gradient of a linear map's output.
     pub(super) dout: Operand,
     /// `[rows, ffn]`.

@@ -1,7 +1,7 @@
 //! Gradient of [`super::forward()`], layer by layer from the heads down, accumulated in one flat vector laid
 //! out as the parameters are.
 
-use super::activations::{Activations, HeadGradients, LayerActivations, Scratch, size, zeroed};
+use super::activations::{Activations, FloatLayer, HeadGradients, Scratch, size, zeroed};
 use super::layers::{
     Gradient, InputGradient, input_gradient, linear_backward, norm_backward, project_backward,
     relu_backward, slopes, take_gradient,
@@ -32,7 +32,7 @@ pub fn backward(
     let (n, width) = (items.len(), layout.config.width);
     let rows = n * TOKENS;
     s.stages.begin(Stage::Heads);
-    zeroed(&mut s.dtokens, rows * activations.columns);
+    zeroed(&mut s.dtokens, rows * activations.tokens.columns);
     zeroed(&mut s.dboard, n * layout.config.value_hidden);
     let g = &mut Gradient { w, grads };
     move_heads(layout, g, items, activations, heads, s);
@@ -44,10 +44,10 @@ pub fn backward(
     size(&mut s.dnormed, rows * width);
     take_gradient(g, &layout.heads, &s.dtokens, &mut s.dout);
     let to = InputGradient { dx: &mut s.dnormed, into: Accumulate::Replace };
-    project_backward(g, &layout.heads, &activations.normed, &s.dout, to);
+    project_backward(g, &layout.heads, &activations.norm.out, &s.dout, to);
     s.stages.begin(Stage::Norm);
     zeroed(&mut s.dx, rows * width);
-    let kept = (&activations.unit, &activations.scale[..]);
+    let kept = (&activations.norm.unit, &activations.norm.scale[..]);
     norm_backward(g, &layout.norm, kept, &s.dnormed, &mut s.dx, &mut s.scratch[0]);
     for (places, layer) in layout.blocks.iter().zip(&activations.layers).rev() {
         block(layout, g, places, &activations.relations, layer, s);
@@ -62,7 +62,7 @@ fn block(
     g: &mut Gradient<'_>,
     places: &Block,
     relations: &Relations,
-    layer: &LayerActivations,
+    layer: &FloatLayer,
     s: &mut Scratch,
 ) {
     let (width, ffn) = (layout.config.width, places.up.bias.len());
@@ -83,9 +83,9 @@ fn block(
     );
     s.stages.begin(Stage::Up);
     let to = InputGradient { dx: &mut s.dnormed, into: Accumulate::Replace };
-    project_backward(g, &places.up, &layer.normed2, &s.dwide, to);
+    project_backward(g, &places.up, &layer.norm2.out, &s.dwide, to);
     s.stages.begin(Stage::Norm);
-    let kept = (&layer.normalized2, &layer.scale2[..]);
+    let kept = (&layer.norm2.unit, &layer.norm2.scale[..]);
     norm_backward(g, &places.norm2, kept, &s.dnormed, &mut s.dx, &mut s.scratch[0]);
 
     s.stages.begin(Stage::Output);
@@ -98,7 +98,7 @@ fn block(
     multihead::backward(layout, g, places, layer, s);
     s.stages.begin(Stage::Qkv);
     let to = InputGradient { dx: &mut s.dnormed, into: Accumulate::Replace };
-    project_backward(g, &places.qkv, &layer.normed1, &s.dout, to);
+    project_backward(g, &places.qkv, &layer.norm1.out, &s.dout, to);
     s.stages.begin(Stage::Bias);
     if let Some(bias) = &places.dynamic_bias {
         dynamic_bias::backward(layout, g, bias, layer, s);
@@ -110,7 +110,7 @@ fn block(
         relations.backward(dbias, &mut g.grads[table.clone()]);
     }
     s.stages.begin(Stage::Norm);
-    let kept = (&layer.normalized1, &layer.scale1[..]);
+    let kept = (&layer.norm1.unit, &layer.norm1.scale[..]);
     norm_backward(g, &places.norm1, kept, &s.dnormed, &mut s.dx, &mut s.scratch[0]);
 }
 
@@ -138,11 +138,11 @@ fn move_heads(
     s: &mut Scratch,
 ) {
     let (c, dim) = (&layout.columns, layout.config.action_dim);
-    size(&mut s.dhidden, activations.hidden.len());
+    size(&mut s.dhidden, activations.heads.hidden.len());
     let to = InputGradient { dx: &mut s.dhidden, into: Accumulate::Replace };
-    linear_backward(g, &layout.action_buckets, &activations.hidden, &heads.actions, to);
-    relu_backward(&mut s.dhidden, &activations.hidden);
-    zeroed(&mut s.dcontext, activations.context.len());
+    linear_backward(g, &layout.action_buckets, &activations.heads.hidden, &heads.actions, to);
+    relu_backward(&mut s.dhidden, &activations.heads.hidden);
+    zeroed(&mut s.dcontext, activations.heads.context.len());
     let scale = (layout.config.policy_dim as f32).sqrt().recip();
     let mut rows = s.dhidden.chunks_exact(dim).zip(&heads.policy);
     let (w, isa, grads) = (g.w, g.w.isa(), &mut *g.grads);
@@ -150,7 +150,7 @@ fn move_heads(
         let dcontext = &mut s.dcontext[p * dim..][..dim];
         for m in item.moves {
             let Some((dhidden, &dlogit)) = rows.next() else { return };
-            let start = |t: u8| (p * TOKENS + usize::from(t)) * activations.columns;
+            let start = |t: u8| (p * TOKENS + usize::from(t)) * activations.tokens.columns;
             let (from, to) = (start(m.from), start(m.to));
             let columns =
                 |start: usize, range: &Range<usize>| start + range.start..start + range.end;
@@ -164,27 +164,32 @@ fn move_heads(
             if let Some(share) = &layout.action_policy {
                 for i in 0..dim {
                     let (q, k) = (query.start + i, key.start + i);
-                    let product = activations.tokens[q] * activations.tokens[k];
+                    let product = activations.tokens.rows[q] * activations.tokens.rows[k];
                     grads[share.start + i] += dhidden[i] * product;
                     let slope = dhidden[i] * w[share.start + i];
-                    s.dtokens[q] += slope * activations.tokens[k];
-                    s.dtokens[k] += slope * activations.tokens[q];
+                    s.dtokens[q] += slope * activations.tokens.rows[k];
+                    s.dtokens[k] += slope * activations.tokens.rows[q];
                 }
             }
             ops::add_scaled(
                 isa,
                 &mut s.dtokens[query.clone()],
                 scale * dlogit,
-                &activations.tokens[key.clone()],
+                &activations.tokens.rows[key.clone()],
             );
-            ops::add_scaled(isa, &mut s.dtokens[key], scale * dlogit, &activations.tokens[query]);
+            ops::add_scaled(
+                isa,
+                &mut s.dtokens[key],
+                scale * dlogit,
+                &activations.tokens.rows[query],
+            );
             if m.promotion > 0 {
                 s.dtokens[to + c.promotion.start + usize::from(m.promotion) - 1] += dlogit;
             }
         }
     }
     let to = InputGradient { dx: &mut s.dboard, into: Accumulate::Add };
-    linear_backward(g, &layout.action_context, &activations.board, &s.dcontext, to);
+    linear_backward(g, &layout.action_context, &activations.heads.board, &s.dcontext, to);
 }
 
 /// Gradient of the value, result and terminal heads and of the moves' context, down to `dtokens`.
@@ -202,15 +207,15 @@ fn board_heads(
         (&layout.value_terminal, &heads.terminal),
     ] {
         let to = InputGradient { dx: &mut s.dboard, into: Accumulate::Add };
-        linear_backward(g, places, &activations.board, dout, to);
+        linear_backward(g, places, &activations.heads.board, dout, to);
     }
-    relu_backward(&mut s.dboard, &activations.board);
+    relu_backward(&mut s.dboard, &activations.heads.board);
     let channels = layout.config.value_channels;
     size(&mut s.dflat, n * TOKENS * channels);
     let to = InputGradient { dx: &mut s.dflat, into: Accumulate::Replace };
-    linear_backward(g, &layout.value_hidden, &activations.flat, &s.dboard, to);
-    relu_backward(&mut s.dflat, &activations.flat);
-    let rows = s.dtokens.chunks_exact_mut(activations.columns);
+    linear_backward(g, &layout.value_hidden, &activations.heads.flat, &s.dboard, to);
+    relu_backward(&mut s.dflat, &activations.heads.flat);
+    let rows = s.dtokens.chunks_exact_mut(activations.tokens.columns);
     for (row, dflat) in rows.zip(s.dflat.chunks_exact(channels)) {
         row[layout.columns.value.clone()].copy_from_slice(dflat);
     }
@@ -249,16 +254,21 @@ fn token_heads(
     ops::add_rows(method.isa, &heads.legality, &mut g.grads[layout.legality_bias.clone()]);
     let scale = (dim as f32).sqrt().recip();
     for p in 0..n {
-        let start = p * TOKENS * activations.columns;
+        let start = p * TOKENS * activations.tokens.columns;
         let side = |columns: &Range<usize>| {
-            Mat::new(&activations.tokens[start + columns.start..], TOKENS, dim, activations.columns)
+            Mat::new(
+                &activations.tokens.rows[start + columns.start..],
+                TOKENS,
+                dim,
+                activations.tokens.columns,
+            )
         };
         let dlogits = Mat::new(&heads.legality[p * square..], TOKENS, TOKENS, TOKENS);
         let from = &mut s.dtokens[start + c.legality_from.start..];
         matmul(
             method,
             from,
-            activations.columns,
+            activations.tokens.columns,
             Accumulate::Replace,
             scale,
             dlogits,
@@ -268,14 +278,14 @@ fn token_heads(
         matmul(
             method,
             to,
-            activations.columns,
+            activations.tokens.columns,
             Accumulate::Replace,
             scale,
             dlogits.t(),
             side(&c.legality_from),
         );
     }
-    let rows = s.dtokens.chunks_exact_mut(activations.columns);
+    let rows = s.dtokens.chunks_exact_mut(activations.tokens.columns);
     let gradients = heads.transition.chunks_exact(c.transition.len()).zip(&heads.promotes);
     for (row, (transition, promotes)) in rows.zip(gradients) {
         row[c.transition.clone()].copy_from_slice(transition);

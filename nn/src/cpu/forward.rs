@@ -3,15 +3,15 @@
 //! Play and training share the code: training keeps one set of buffers per layer for the gradient, play reuses
 //! one set for all layers.
 
-use super::activations::{Activations, Heads, LayerActivations, size};
+use super::activations::{Activations, FloatLayer, HeadBuffers, Heads, Normalized, Tokens, size};
 use super::dynamic_bias;
 use super::int8_trunk;
 use super::int8_trunk::Trunk8;
 #[cfg(target_arch = "x86_64")]
 use super::layers::map;
-use super::layers::{Unit, linear, norm, project, project_onto, project_squared, relu};
+use super::layers::{linear, norm, project, project_onto, project_squared, relu};
 #[cfg(target_arch = "x86_64")]
-use super::multihead::board;
+use super::multihead;
 use super::multihead::{attend, position_bias, weigh};
 use super::pieces::Pieces;
 use super::profile::{Stage, Stages};
@@ -20,9 +20,11 @@ use super::weights::Weights;
 use crate::encode::Item;
 use crate::encode::board::MARKS;
 #[cfg(target_arch = "x86_64")]
-use crate::kernels::attention::amx;
+use crate::kernels::amx::attention as amx;
 #[cfg(target_arch = "x86_64")]
-use crate::kernels::gemm::bf16::epilogues;
+use crate::kernels::amx::{epilogues, gradient};
+#[cfg(target_arch = "x86_64")]
+use crate::kernels::gemm::Operand;
 use crate::kernels::gemm::{Accumulate, Mat, matmul};
 use crate::kernels::ops;
 use crate::net::layout::{Block, Layout, RESULTS, TERMINALS, TRANSITION_OUTPUTS};
@@ -39,70 +41,89 @@ pub fn forward(
     keep_layers: bool,
     activations: &mut Activations,
 ) {
-    debug_assert!(!keep_layers || w.weights8().is_none(), "no gradient by bytes");
     debug_assert!(!keep_layers || layout.config.piece_blocks == 0, "no gradient of piece blocks");
-    let mut stages = std::mem::take(&mut activations.stages);
-    activations
-        .layers
-        .resize_with(if keep_layers { layout.blocks.len() } else { 1 }, LayerActivations::default);
+    let Activations {
+        layers,
+        int8,
+        relations,
+        pieces,
+        x,
+        piece_rows,
+        norm,
+        scratch,
+        tokens,
+        stages,
+        ..
+    } = &mut *activations;
     stages.begin(Stage::Embedding);
-    embed(layout, w, items, &mut activations.x);
+    embed(layout, w, items, x);
     if layout.config.relations {
-        activations.relations.read(items);
+        relations.read(items);
     }
     let piece_blocks = layout.config.piece_blocks;
     if piece_blocks > 0 {
-        activations.pieces.gather(layout, w, items, &activations.x);
+        pieces.gather(layout, w, items, x, piece_rows);
     }
-    for (i, _) in layout.blocks.iter().enumerate() {
-        let Activations { layers, x, relations, pieces, .. } = &mut *activations;
-        let layer = &mut layers[if keep_layers { i } else { 0 }];
-        if i == piece_blocks && i > 0 {
-            pieces.scatter(x, layout.config.width);
+    tokens.columns = heads.columns(layout);
+    // Each block's number and rows, and the pieces if they alone have rows.
+    let mut each = |block: &mut dyn FnMut(usize, &mut [f32], Option<&mut Pieces>)| {
+        for i in 0..piece_blocks {
+            block(i, piece_rows, Some(pieces));
         }
-        let mut rows = std::mem::take(if i < piece_blocks { &mut pieces.x } else { &mut *x });
-        let among = (i < piece_blocks).then_some(&mut *pieces);
-        match w.weights8() {
-            Some(maps) => {
-                let trunk = Trunk8 { layout, w, maps };
-                int8_trunk::block(trunk, i, &mut rows, among, relations, layer, &mut stages);
-            }
-            None => {
-                let trunk = Trunk { layout, w, keep: keep_layers };
-                block(trunk, i, &mut rows, among, relations, layer, &mut stages);
-            }
+        if piece_blocks > 0 {
+            pieces.scatter(piece_rows, x, layout.config.width);
         }
-        *(if i < piece_blocks { &mut pieces.x } else { x }) = rows;
-    }
-    activations.columns = heads.columns(layout);
+        for i in piece_blocks..layout.blocks.len() {
+            block(i, x, None);
+        }
+    };
     match w.weights8() {
         Some(maps) => {
-            let Activations { layers, x, tokens, .. } = activations;
-            let (trunk, bytes) = (Trunk8 { layout, w, maps }, &mut layers[0].bytes);
-            int8_trunk::tokens(trunk, x, bytes, tokens, heads, &mut stages);
+            debug_assert!(!keep_layers, "no gradient by bytes");
+            let trunk = Trunk8 { layout, w, maps };
+            each(&mut |i, rows, pieces| {
+                int8_trunk::block(trunk, i, rows, pieces, relations, int8, stages);
+            });
+            int8_trunk::tokens(trunk, x, &mut int8.normed, tokens, stages);
         }
-        None => tokens(layout, w, activations, &mut stages),
+        None => {
+            let count = if keep_layers { layout.blocks.len() } else { 1 };
+            layers.resize_with(count, FloatLayer::default);
+            let trunk = Trunk { layout, w, keep: keep_layers };
+            each(&mut |i, rows, pieces| {
+                let layer = &mut layers[if keep_layers { i } else { 0 }];
+                block(trunk, i, rows, pieces, relations, layer, stages);
+            });
+            project_tokens(layout, w, x, norm, scratch, tokens, stages);
+        }
     }
     stages.begin(Stage::Heads);
     board_heads(layout, w, items.len(), activations);
     move_heads(layout, w, items, activations);
     if heads == Heads::All {
-        marks(layout, w, items, activations);
+        marks(layout, w, items, &mut activations.tokens);
         legality(layout, w, items.len(), activations);
     }
-    stages.begin(Stage::Outside);
-    activations.stages = stages;
+    activations.stages.begin(Stage::Outside);
 }
 
 /// Projects each token for the heads.
-fn tokens(layout: &Layout, w: &Weights, activations: &mut Activations, stages: &mut Stages) {
-    let Activations { x, unit, scale, normed, scratch, tokens, columns, .. } = activations;
+fn project_tokens(
+    layout: &Layout,
+    w: &Weights,
+    x: &[f32],
+    normed: &mut Normalized,
+    scratch: &mut Vec<f32>,
+    tokens: &mut Tokens,
+    stages: &mut Stages,
+) {
     stages.begin(Stage::Norm);
-    norm(w, &layout.norm, x, Unit { unit, scale }, normed, scratch);
+    norm(w, &layout.norm, x, normed, scratch);
     stages.begin(Stage::Tokens);
-    size(tokens, normed.rows() * *columns);
+    let (Tokens { rows, columns }, normed) = (tokens, &normed.out);
+    size(rows, normed.rows() * *columns);
     let bias = Accumulate::Bias(&w[layout.heads.bias.clone()]);
-    w.product_of_rows(tokens, *columns, bias, normed, 0..normed.rows(), &layout.heads.weight);
+    w.product_of_rows(rows, *columns, bias, normed, 0..normed.rows(), &layout.heads.weight);
 }
 
 fn embed(layout: &Layout, w: &Weights, items: &[Item<'_>], x: &mut Vec<f32>) {
@@ -135,100 +156,76 @@ fn block(
     x: &mut [f32],
     mut pieces: Option<&mut Pieces>,
     relations: &Relations,
-    layer: &mut LayerActivations,
+    layer: &mut FloatLayer,
     stages: &mut Stages,
 ) {
     let Trunk { layout, w, keep } = trunk;
     let (places, width) = (&layout.blocks[i], layout.config.width);
     let rows = x.len() / width;
     stages.begin(Stage::Norm);
-    let unit = Unit { unit: &mut layer.normalized1, scale: &mut layer.scale1 };
-    norm(w, &places.norm1, x, unit, &mut layer.normed1, &mut layer.scratch);
+    norm(w, &places.norm1, x, &mut layer.norm1, &mut layer.scratch);
     if let Some(bias) = &places.dynamic_bias {
         stages.begin(Stage::Bias);
-        project(w, &bias.compress, &layer.normed1, &mut layer.bias_tokens);
-        dynamic_bias::shares(w, bias, pieces.as_deref(), layer);
+        project(w, &bias.compress, &layer.norm1.out, &mut layer.attention.bias_tokens);
+        dynamic_bias::shares(w, bias, pieces.as_deref(), &mut layer.attention);
     }
     layer.mixed.shape(w.arithmetic(), rows, width);
-    if let Some(pieces) = &mut pieces {
+    if pieces.is_some() || !by_tiles(trunk, places, layer, stages) {
+        let FloatLayer { norm1, attention, mixed, scratch, .. } = &mut *layer;
         stages.begin(Stage::Qkv);
-        project(w, &places.qkv, &layer.normed1, &mut layer.qkv);
-        stages.begin(Stage::Attention);
-        let mut scratch = std::mem::take(&mut layer.scratch);
-        size(&mut scratch, rows * width);
-        let from = (&layer.qkv[..], &layer.bias_mix[..]);
-        pieces.attend(layout, w, places, relations, from, &mut scratch);
-        layer.mixed.put(0, &scratch);
-        layer.scratch = scratch;
-    } else if !by_tiles(trunk, places, layer, stages) {
-        stages.begin(Stage::Qkv);
-        project(w, &places.qkv, &layer.normed1, &mut layer.qkv);
-        stages.begin(Stage::Bias);
-        position_bias(layout, w, places, relations, rows / TOKENS, layer);
-        stages.begin(Stage::Attention);
-        let mut scratch = std::mem::take(&mut layer.scratch);
-        size(&mut scratch, TOKENS * width);
-        size(&mut layer.attention, rows * layout.config.heads * TOKENS);
-        for p in 0..rows / TOKENS {
-            if keep {
-                weigh(layout, w, places, layer, p, &mut scratch);
-            } else {
-                attend(layout, w, places, layer, p, &mut scratch);
+        project(w, &places.qkv, &norm1.out, &mut attention.qkv);
+        if let Some(pieces) = &mut pieces {
+            stages.begin(Stage::Attention);
+            size(scratch, rows * width);
+            let from = (&attention.qkv[..], &attention.bias_mix[..]);
+            pieces.attend(layout, w, places, relations, from, scratch);
+            mixed.put(0, scratch);
+        } else {
+            stages.begin(Stage::Bias);
+            position_bias(layout, w, places, relations, rows / TOKENS, attention);
+            stages.begin(Stage::Attention);
+            size(scratch, TOKENS * width);
+            size(&mut attention.weights, rows * layout.config.heads * TOKENS);
+            for p in 0..rows / TOKENS {
+                if keep {
+                    weigh(layout, w, places, attention, p, scratch);
+                } else {
+                    attend(layout, w, places, attention, p, scratch);
+                }
+                mixed.put(p * TOKENS, scratch);
             }
-            layer.mixed.put(p * TOKENS, &scratch);
         }
-        layer.scratch = scratch;
     }
     stages.begin(Stage::Output);
     project_onto(w, &places.out, &layer.mixed, 0..rows, x);
     stages.begin(Stage::Norm);
-    let unit = Unit { unit: &mut layer.normalized2, scale: &mut layer.scale2 };
-    norm(w, &places.norm2, x, unit, &mut layer.normed2, &mut layer.scratch);
+    norm(w, &places.norm2, x, &mut layer.norm2, &mut layer.scratch);
 
-    let ffn = places.up.bias.len();
-    layer.squared.shape(w.arithmetic(), rows, ffn);
+    let FloatLayer { norm2, squared, wide_scratch, .. } = layer;
+    squared.shape(w.arithmetic(), rows, places.up.bias.len());
     for (p, x) in x.chunks_mut(TOKENS * width).enumerate() {
         let rows = p * TOKENS..p * TOKENS + x.len() / width;
-        let (normed, squared, wide_scratch) =
-            (&layer.normed2, &mut layer.squared, &mut layer.wide_scratch);
-        project_squared(w, &places.up, normed, rows.clone(), squared, wide_scratch, stages);
+        project_squared(w, &places.up, &norm2.out, rows.clone(), squared, wide_scratch, stages);
         stages.begin(Stage::Down);
-        project_onto(w, &places.down, &layer.squared, rows, x);
+        project_onto(w, &places.down, squared, rows, x);
     }
 }
 
-/// Attention of all positions by AMX, from `layer.normed1` to `layer.mixed`; false without AMX.
-fn by_tiles(
-    trunk: Trunk<'_>,
-    places: &Block,
-    layer: &mut LayerActivations,
-    stages: &mut Stages,
-) -> bool {
+/// Attention of all positions by AMX, from `layer.norm1` to `layer.mixed`; false without AMX.
+fn by_tiles(trunk: Trunk<'_>, places: &Block, layer: &mut FloatLayer, stages: &mut Stages) -> bool {
     #[cfg(target_arch = "x86_64")]
     {
         let Trunk { layout, w, keep } = trunk;
-        let positions = layer.normed1.rows() / TOKENS;
+        let FloatLayer { norm1, attention, mixed, kept, .. } = layer;
+        let positions = norm1.out.rows() / TOKENS;
         // Put back only when it is filled completely.
-        let mut kept = layer.kept.take().unwrap_or_default();
-        for p in 0..positions {
-            let at = (p, positions);
-            let Some(board) = board(layout, w, places, &layer.bias_mix, at) else { return false };
-            stages.begin(Stage::Qkv);
-            kept.hold(board.heads, board.dim, positions);
-            let (scale, parts) = kept.parts(p);
-            let rows = p * TOKENS..(p + 1) * TOKENS;
-            if !epilogues::heads(map(w, &places.qkv), &layer.normed1, rows, scale, parts) {
-                return false;
-            }
-            layer.board.pack(kept.heads(p));
-            let weights = keep.then(|| kept.weights(p));
-            stages.begin(Stage::Attention);
-            let mixed = &mut layer.mixed;
-            amx::attend(&board, &mut layer.board, weights, &mut |first, rows| {
-                mixed.put(p * TOKENS + first, rows);
-            });
+        let held = kept.take().unwrap_or_default();
+        let qkv = map(w, &places.qkv);
+        let mut work = Tiles { qkv, normed: &norm1.out, positions, kept: held, keep, mixed };
+        if !multihead::by_tiles(layout, w, places, attention, positions, &mut work, stages) {
+            return false;
         }
-        layer.kept = Some(kept);
+        *kept = Some(work.kept);
         true
     }
     #[cfg(not(target_arch = "x86_64"))]
@@ -238,59 +235,80 @@ fn by_tiles(
     }
 }
 
-fn board_heads(layout: &Layout, w: &Weights, n: usize, activations: &mut Activations) {
-    let channels = layout.config.value_channels;
-    size(&mut activations.flat, n * TOKENS * channels);
-    let rows = activations.tokens.chunks_exact(activations.columns);
-    for (row, flat) in rows.zip(activations.flat.chunks_exact_mut(channels)) {
-        flat.copy_from_slice(&row[layout.columns.value.clone()]);
-    }
-    relu(&mut activations.flat);
-    linear(w, &layout.value_hidden, &activations.flat, n, &mut activations.board);
-    relu(&mut activations.board);
-    linear(w, &layout.value_buckets, &activations.board, n, &mut activations.value);
-    linear(w, &layout.value_result, &activations.board, n, &mut activations.result);
-    linear(w, &layout.value_terminal, &activations.board, n, &mut activations.terminal);
-    linear(w, &layout.action_context, &activations.board, n, &mut activations.context);
-    debug_assert!(
-        activations.result.len() == n * RESULTS && activations.terminal.len() == n * TERMINALS
-    );
+/// Attention by AMX in bf16.
+#[cfg(target_arch = "x86_64")]
+struct Tiles<'a> {
+    qkv: epilogues::Map<'a>,
+    normed: &'a Operand,
+    positions: usize,
+    kept: gradient::Kept,
+    /// Whether the weights are kept, too.
+    keep: bool,
+    mixed: &'a mut Operand,
 }
 
-/// `columns` of token `t` of position `p`.
-pub(super) fn token<'a>(
-    activations: &'a Activations,
-    p: usize,
-    t: u8,
-    columns: &Range<usize>,
-) -> &'a [f32] {
-    let start = (p * TOKENS + usize::from(t)) * activations.columns;
-    &activations.tokens[start + columns.start..start + columns.end]
+#[cfg(target_arch = "x86_64")]
+impl multihead::ByTiles for Tiles<'_> {
+    fn pack(&mut self, p: usize, board: &amx::Board<'_>, packed: &mut amx::Packed) -> bool {
+        self.kept.hold(board.heads, board.dim, self.positions);
+        let (scale, parts) = self.kept.parts(p);
+        let rows = p * TOKENS..(p + 1) * TOKENS;
+        if !epilogues::heads(self.qkv, self.normed, rows, scale, parts) {
+            return false;
+        }
+        packed.pack(self.kept.heads(p));
+        true
+    }
+
+    fn attend(&mut self, p: usize, board: &amx::Board<'_>, packed: &mut amx::Packed) {
+        let weights = self.keep.then(|| self.kept.weights(p));
+        amx::attend(board, packed, weights, &mut |first, rows| {
+            self.mixed.put(p * TOKENS + first, rows);
+        });
+    }
+}
+
+fn board_heads(layout: &Layout, w: &Weights, n: usize, activations: &mut Activations) {
+    let Activations { tokens, heads, logits, .. } = activations;
+    let channels = layout.config.value_channels;
+    size(&mut heads.flat, n * TOKENS * channels);
+    let rows = tokens.rows.chunks_exact(tokens.columns);
+    for (row, flat) in rows.zip(heads.flat.chunks_exact_mut(channels)) {
+        flat.copy_from_slice(&row[layout.columns.value.clone()]);
+    }
+    relu(&mut heads.flat);
+    linear(w, &layout.value_hidden, &heads.flat, n, &mut heads.board);
+    relu(&mut heads.board);
+    linear(w, &layout.value_buckets, &heads.board, n, &mut logits.value);
+    linear(w, &layout.value_result, &heads.board, n, &mut logits.result);
+    linear(w, &layout.value_terminal, &heads.board, n, &mut logits.terminal);
+    linear(w, &layout.action_context, &heads.board, n, &mut heads.context);
+    debug_assert!(logits.result.len() == n * RESULTS && logits.terminal.len() == n * TERMINALS);
 }
 
 /// Policy and action values of `items`' moves from the activations of a pass over the same positions, for moves
 /// that were unknown before that pass.
 pub fn move_heads(layout: &Layout, w: &Weights, items: &[Item<'_>], activations: &mut Activations) {
+    let Activations { tokens, heads: HeadBuffers { context, hidden, .. }, logits, .. } =
+        activations;
     let (c, dim) = (&layout.columns, layout.config.action_dim);
     let count: usize = items.iter().map(|item| item.moves.len()).sum();
-    let mut hidden = std::mem::take(&mut activations.hidden);
-    let mut policy = std::mem::take(&mut activations.policy);
-    size(&mut hidden, count * dim);
-    policy.clear();
+    size(hidden, count * dim);
+    logits.policy.clear();
     let scale = (layout.config.policy_dim as f32).sqrt().recip();
     let mut outputs = hidden.chunks_exact_mut(dim);
     for (p, item) in items.iter().enumerate() {
-        let context = &activations.context[p * dim..][..dim];
+        let context = &context[p * dim..][..dim];
         for m in item.moves {
-            let query = token(activations, p, m.from, &c.policy_from);
-            let key = token(activations, p, m.to, &c.policy_to);
+            let query = tokens.of(p, m.from, &c.policy_from);
+            let key = tokens.of(p, m.to, &c.policy_to);
             let mut logit = scale * ops::dot(w.isa(), query, key);
             if m.promotion > 0 {
-                logit += token(activations, p, m.to, &c.promotion)[usize::from(m.promotion) - 1];
+                logit += tokens.of(p, m.to, &c.promotion)[usize::from(m.promotion) - 1];
             }
-            policy.push(logit);
-            let from = token(activations, p, m.from, &c.action_from);
-            let to = token(activations, p, m.to, &c.action_to);
+            logits.policy.push(logit);
+            let from = tokens.of(p, m.from, &c.action_from);
+            let to = tokens.of(p, m.to, &c.action_to);
             let kind = &w[layout.action_promotion.start + usize::from(m.promotion) * dim..][..dim];
             if let Some(hidden) = outputs.next() {
                 for i in 0..dim {
@@ -306,17 +324,16 @@ pub fn move_heads(layout: &Layout, w: &Weights, items: &[Item<'_>], activations:
             }
         }
     }
-    (activations.hidden, activations.policy) = (hidden, policy);
-    linear(w, &layout.action_buckets, &activations.hidden, count, &mut activations.actions);
-    debug_assert_eq!(activations.actions.len(), count * BUCKETS);
+    linear(w, &layout.action_buckets, hidden, count, &mut logits.actions);
+    debug_assert_eq!(logits.actions.len(), count * BUCKETS);
 }
 
 /// Adds the square marks' contribution to the transition logits.
-fn marks(layout: &Layout, w: &Weights, items: &[Item<'_>], activations: &mut Activations) {
+fn marks(layout: &Layout, w: &Weights, items: &[Item<'_>], tokens: &mut Tokens) {
     let Some(table) = &layout.transition_marks else { return };
-    let (columns, table) = (activations.columns, &w[table.clone()]);
-    for (item, rows) in items.iter().zip(activations.tokens.chunks_exact_mut(TOKENS * columns)) {
-        for (t, row) in rows.chunks_exact_mut(columns).enumerate() {
+    let (Tokens { rows, columns }, table) = (tokens, &w[table.clone()]);
+    for (item, rows) in items.iter().zip(rows.chunks_exact_mut(TOKENS * *columns)) {
+        for (t, row) in rows.chunks_exact_mut(*columns).enumerate() {
             if let Some(mark) = item.features.mark(t) {
                 let added = &table[(t * MARKS + mark) * TRANSITION_OUTPUTS..][..TRANSITION_OUTPUTS];
                 ops::add_scaled(w.isa(), &mut row[layout.columns.transition.clone()], 1.0, added);
@@ -327,14 +344,14 @@ fn marks(layout: &Layout, w: &Weights, items: &[Item<'_>], activations: &mut Act
 
 fn legality(layout: &Layout, w: &Weights, n: usize, activations: &mut Activations) {
     let (c, dim) = (&layout.columns, layout.config.legality_dim);
+    let Activations { tokens: Tokens { rows, columns: stride }, logits, .. } = activations;
     let square = TOKENS * TOKENS;
-    size(&mut activations.legality, n * square);
+    size(&mut logits.legality, n * square);
     for p in 0..n {
-        let start = p * TOKENS * activations.columns;
-        let side = |columns: &Range<usize>| {
-            Mat::new(&activations.tokens[start + columns.start..], TOKENS, dim, activations.columns)
-        };
-        let out = &mut activations.legality[p * square..][..square];
+        let start = p * TOKENS * *stride;
+        let side =
+            |columns: &Range<usize>| Mat::new(&rows[start + columns.start..], TOKENS, dim, *stride);
+        let out = &mut logits.legality[p * square..][..square];
         out.copy_from_slice(&w[layout.legality_bias.clone()]);
         let scale = (dim as f32).sqrt().recip();
         matmul(

@@ -1,10 +1,10 @@
 //! Layers and their gradients: linear maps, normalisation, ReLU.
 
-use super::activations::size;
+use super::activations::{Normalized, size};
 use super::profile::{Stage, Stages};
 use super::weights::Weights;
 #[cfg(target_arch = "x86_64")]
-use crate::kernels::gemm::bf16::epilogues;
+use crate::kernels::amx::epilogues;
 use crate::kernels::gemm::{Accumulate, Mat, Operand, matmul, multiply_transposed};
 use crate::kernels::isa::Isa;
 use crate::kernels::norm;
@@ -217,26 +217,16 @@ fn whole_rows(to: &mut Operand, first: usize, len: usize) -> Option<&mut [u32]> 
     norm::bf16::supports(columns).then(|| to.lanes_mut(first..first + len / columns))?
 }
 
-/// What a normalisation keeps for its gradient.
-pub(super) struct Unit<'a> {
-    /// Normalised rows (mean 0, variance 1).
-    pub unit: &'a mut Operand,
-    /// 1 / standard deviation of each row.
-    pub scale: &'a mut Vec<f32>,
-}
-
-/// Normalises rows of `x`, whole positions, into an operand; `scratch` is scratch.
+/// Normalises rows of `x`, whole positions; `scratch` is scratch.
 pub(super) fn norm(
     w: &Weights,
     places: &Norm,
     x: &[f32],
-    kept: Unit<'_>,
-    out: &mut Operand,
+    Normalized { unit, scale, out }: &mut Normalized,
     scratch: &mut Vec<f32>,
 ) {
     let (gamma, beta) = (&w[places.gamma.clone()], &w[places.beta.clone()]);
     let width = gamma.len();
-    let Unit { unit, scale } = kept;
     size(scale, x.len() / width);
     unit.shape(w.arithmetic(), x.len() / width, width);
     out.shape(w.arithmetic(), x.len() / width, width);
@@ -462,10 +452,9 @@ mod tests {
             let places = &layout.norm;
             let (gamma, beta) = (&w[places.gamma.clone()], &w[places.beta.clone()]);
             let (x, rows) = (numbers(ROWS * width, 6), ROWS);
-            let (mut unit, mut scale, mut out) =
-                (Operand::default(), Vec::new(), Operand::default());
-            let kept = Unit { unit: &mut unit, scale: &mut scale };
-            norm(&w, places, &x, kept, &mut out, &mut Vec::new());
+            let mut normed = Normalized::default();
+            norm(&w, places, &x, &mut normed, &mut Vec::new());
+            let Normalized { unit, scale, out } = normed;
             let (mut units, mut scales, mut want) =
                 (vec![0.0; x.len()], vec![0.0; rows], vec![0.0; x.len()]);
             ops::layer_norm(Isa::found(), &x, gamma, beta, &mut units, &mut scales, &mut want);

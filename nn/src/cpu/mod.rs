@@ -1,6 +1,6 @@
 //! The network on the CPU, by hand: the forward pass for play, and its gradient, which trains several times
 //! faster on two cores than a general tensor library. The burn module of `net` is the reference; tests compare
-//! both. No `unsafe`: the kernels are in [`kernels`](crate::kernels).
+//! both. The kernels are in the crate [`kernels`].
 
 mod activations;
 pub(crate) mod backward;
@@ -15,7 +15,7 @@ pub mod profile;
 mod relations;
 mod weights;
 
-pub use activations::{Activations, HeadGradients, Heads, Scratch};
+pub use activations::{Activations, HeadGradients, Heads, Logits, Scratch};
 pub use backward::backward;
 pub use forward::{forward, move_heads};
 pub use weights::Weights;

@@ -1,17 +1,19 @@
 //! Multi-head attention, position by position: for training, which keeps the weights, for play, which does not,
 //! and the gradient.
 
-use super::activations::{LayerActivations, Scratch, size};
+use super::activations::{AttentionBuffers, FloatLayer, Scratch, size};
 use super::dynamic_bias;
 use super::layers::{Gradient, put_gradient};
+#[cfg(target_arch = "x86_64")]
+use super::profile::{Stage, Stages};
 use super::relations::Relations;
 #[cfg(target_arch = "x86_64")]
 use super::weights;
 use super::weights::Weights;
+#[cfg(target_arch = "x86_64")]
+use crate::kernels::amx::{attention as amx, gradient as amx_gradient};
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use crate::kernels::attention;
-#[cfg(target_arch = "x86_64")]
-use crate::kernels::attention::{amx, amx_gradient};
 use crate::kernels::gemm::{Accumulate, Mat, matmul};
 use crate::kernels::{norm, ops};
 use crate::net::TOKENS;
@@ -22,23 +24,23 @@ use crate::precision::Arithmetic;
 const SQUARE: usize = TOKENS * TOKENS;
 
 /// Writes the position-dependent part of the attention bias (mixed patterns, attacks on the board) to
-/// `layer.attention`, where the scores are added later.
+/// `buffers.weights`, where the scores are added later.
 pub(super) fn position_bias(
     layout: &Layout,
     w: &Weights,
     places: &Block,
     relations: &Relations,
     positions: usize,
-    layer: &mut LayerActivations,
+    buffers: &mut AttentionBuffers,
 ) {
     if places.dynamic_bias.is_some() {
-        dynamic_bias::mix(layout, w, positions, layer);
+        dynamic_bias::mix(layout, w, positions, buffers);
     }
     if let Some(table) = &places.relations {
         if places.dynamic_bias.is_none() {
-            layer.attention.clear();
+            buffers.weights.clear();
         }
-        relations.add_to(&mut layer.attention, &w[table.clone()]);
+        relations.add_to(&mut buffers.weights, &w[table.clone()]);
     }
 }
 
@@ -48,9 +50,43 @@ fn head_start(layout: &Layout, h: usize, part: usize) -> usize {
     part * width + h * (width / heads)
 }
 
+/// What attention by AMX differs in between float and int8 weights.
+#[cfg(target_arch = "x86_64")]
+pub(super) trait ByTiles {
+    /// Multiplies and packs queries, keys and values of position `p`; false if the weights fill no blocks.
+    fn pack(&mut self, p: usize, board: &amx::Board<'_>, packed: &mut amx::Packed) -> bool;
+
+    /// Attention of position `p`, packed, into the next product's input.
+    fn attend(&mut self, p: usize, board: &amx::Board<'_>, packed: &mut amx::Packed);
+}
+
+/// Attention of all positions by AMX; false if it does not apply, and nothing is done.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn by_tiles(
+    layout: &Layout,
+    w: &Weights,
+    places: &Block,
+    buffers: &mut AttentionBuffers,
+    positions: usize,
+    work: &mut impl ByTiles,
+    stages: &mut Stages,
+) -> bool {
+    let AttentionBuffers { bias_mix, board: packed, .. } = buffers;
+    for p in 0..positions {
+        let Some(board) = board(layout, w, places, bias_mix, (p, positions)) else { return false };
+        stages.begin(Stage::Qkv);
+        if !work.pack(p, &board, packed) {
+            return false;
+        }
+        stages.begin(Stage::Attention);
+        work.attend(p, &board, packed);
+    }
+    true
+}
+
 /// Position `p` of `positions`, for attention of all heads by AMX; None: use the per-head path.
 #[cfg(target_arch = "x86_64")]
-pub(super) fn board<'a>(
+fn board<'a>(
     layout: &Layout,
     w: &'a Weights,
     places: &Block,
@@ -58,7 +94,7 @@ pub(super) fn board<'a>(
     (p, positions): (usize, usize),
 ) -> Option<amx::Board<'a>> {
     let (heads, dim) = (layout.config.heads, layout.config.width / layout.config.heads);
-    if w.attention().arithmetic != Arithmetic::Bf16 || !weights::by_tiles(w.isa(), layout) {
+    if w.attention().arithmetic != Arithmetic::Bf16 || !weights::attends_by_tiles(w.isa(), layout) {
         return None;
     }
     let dynamic = match &places.dynamic_bias {
@@ -73,12 +109,12 @@ pub(super) fn board<'a>(
 }
 
 /// Attention of position `p`: the concatenated head outputs go to `mixed`, `[64, width]`, the weights to
-/// `layer.attention`.
+/// `buffers.weights`.
 pub(super) fn weigh(
     layout: &Layout,
     w: &Weights,
     places: &Block,
-    layer: &mut LayerActivations,
+    buffers: &mut AttentionBuffers,
     p: usize,
     mixed: &mut [f32],
 ) {
@@ -86,11 +122,11 @@ pub(super) fn weigh(
     let into = if places.has_position_bias() { Accumulate::Add } else { Accumulate::Replace };
     let (width, heads) = (layout.config.width, layout.config.heads);
     let (dim, stride) = (width / heads, 3 * width);
-    let qkv = &layer.qkv[p * TOKENS * stride..][..TOKENS * stride];
+    let qkv = &buffers.qkv[p * TOKENS * stride..][..TOKENS * stride];
     let scale = (dim as f32).sqrt().recip();
     for h in 0..heads {
         let part = |i| Mat::new(&qkv[head_start(layout, h, i)..], TOKENS, dim, stride);
-        let scores = &mut layer.attention[(p * heads + h) * SQUARE..][..SQUARE];
+        let scores = &mut buffers.weights[(p * heads + h) * SQUARE..][..SQUARE];
         matmul(w.attention(), scores, TOKENS, into, scale, part(0), part(1).t());
         norm::attention_softmax(w.isa(), scores, &bias[h * SQUARE..][..SQUARE]);
         let weights = Mat::new(scores, TOKENS, TOKENS, TOKENS);
@@ -111,7 +147,7 @@ pub(super) fn attend(
     layout: &Layout,
     w: &Weights,
     places: &Block,
-    layer: &mut LayerActivations,
+    buffers: &mut AttentionBuffers,
     p: usize,
     mixed: &mut [f32],
 ) {
@@ -119,9 +155,9 @@ pub(super) fn attend(
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     if attention::supports(w.attention(), width / heads) {
         let (bias, dim, stride) = (&w[places.attention_bias.clone()], width / heads, 3 * width);
-        let qkv = &layer.qkv[p * TOKENS * stride..][..TOKENS * stride];
+        let qkv = &buffers.qkv[p * TOKENS * stride..][..TOKENS * stride];
         for h in 0..heads {
-            let dynamic = &layer.attention;
+            let dynamic = &buffers.weights;
             let head = attention::Head {
                 qkv: [0, 1, 2].map(|part| &qkv[head_start(layout, h, part)..]),
                 stride,
@@ -131,12 +167,12 @@ pub(super) fn attend(
                     .then(|| &dynamic[(p * heads + h) * SQUARE..][..SQUARE]),
             };
             let mixed = &mut mixed[h * dim..];
-            attention::attend(w.attention(), &head, &mut layer.head, mixed, width);
+            attention::attend(w.attention(), &head, &mut buffers.head, mixed, width);
         }
         return;
     }
-    size(&mut layer.attention, layer.qkv.len() / (TOKENS * 3 * width) * heads * SQUARE);
-    weigh(layout, w, places, layer, p, mixed);
+    size(&mut buffers.weights, buffers.qkv.len() / (TOKENS * 3 * width) * heads * SQUARE);
+    weigh(layout, w, places, buffers, p, mixed);
 }
 
 /// Gradient of [`weigh`], or of the AMX path: from `s.dmixed`, `[rows, width]`, to `s.dout`, `[rows, 3 *
@@ -145,7 +181,7 @@ pub(super) fn backward(
     layout: &Layout,
     g: &mut Gradient<'_>,
     places: &Block,
-    layer: &LayerActivations,
+    layer: &FloatLayer,
     s: &mut Scratch,
 ) {
     let (width, heads) = (layout.config.width, layout.config.heads);
@@ -153,7 +189,7 @@ pub(super) fn backward(
     s.dscores.shape(g.w.arithmetic(), positions * heads, SQUARE);
     s.dout.shape(g.w.arithmetic(), positions * TOKENS, 3 * width);
     for p in 0..positions {
-        if !by_tiles(layout, g, places, layer, s, p) {
+        if !position_by_tiles(layout, g, places, layer, s, p) {
             head_by_head(layout, g, places, layer, s, p);
         }
     }
@@ -164,11 +200,11 @@ pub(super) fn backward(
 }
 
 /// The gradient of position `p` by AMX; false if its attention took the other path.
-fn by_tiles(
+fn position_by_tiles(
     layout: &Layout,
     g: &mut Gradient<'_>,
     places: &Block,
-    layer: &LayerActivations,
+    layer: &FloatLayer,
     s: &mut Scratch,
     p: usize,
 ) -> bool {
@@ -196,14 +232,14 @@ fn head_by_head(
     layout: &Layout,
     g: &mut Gradient<'_>,
     places: &Block,
-    layer: &LayerActivations,
+    layer: &FloatLayer,
     s: &mut Scratch,
     p: usize,
 ) {
     let (width, heads, method) = (layout.config.width, layout.config.heads, g.w.method());
     let (dim, stride) = (width / heads, 3 * width);
     let scale = (dim as f32).sqrt().recip();
-    let qkv = &layer.qkv[p * TOKENS * stride..][..TOKENS * stride];
+    let qkv = &layer.attention.qkv[p * TOKENS * stride..][..TOKENS * stride];
     let [scratch, dscores] = &mut s.scratch;
     size(scratch, TOKENS * (stride + width));
     size(dscores, SQUARE);
@@ -212,7 +248,7 @@ fn head_by_head(
     for h in 0..heads {
         let at = |i| head_start(layout, h, i);
         let part = |i| Mat::new(&qkv[at(i)..], TOKENS, dim, stride);
-        let weights = &layer.attention[(p * heads + h) * SQUARE..][..SQUARE];
+        let weights = &layer.attention.weights[(p * heads + h) * SQUARE..][..SQUARE];
         let square = |x| Mat::new(x, TOKENS, TOKENS, TOKENS);
         let dmixed = Mat::new(&dmixed[h * dim..], TOKENS, dim, width);
         let multiply = |out: &mut [f32], scale, a, b| {

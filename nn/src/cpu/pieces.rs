@@ -24,8 +24,6 @@ pub(super) struct Pieces {
     squares: Vec<u8>,
     /// Where each position's tokens end.
     ends: Vec<usize>,
-    /// `[rows, width]`; the rows behind the last token are padding.
-    pub x: Vec<f32>,
     /// Entries of the dynamic bias's patterns, `[rank, tokens, tokens]` of each position.
     patterns: Vec<f32>,
     scratch: Attention,
@@ -43,12 +41,20 @@ struct Attention {
 }
 
 impl Pieces {
-    /// Takes the rows of occupied and flagged squares out of `x`, `[64 * items, width]`, and gathers the patterns.
-    pub(super) fn gather(&mut self, layout: &Layout, w: &Weights, items: &[Item<'_>], x: &[f32]) {
+    /// Copies the rows of occupied and flagged squares of `x`, `[64 * items, width]`, to `rows`, `[tokens, width]` and
+    /// padding, and gathers the patterns.
+    pub(super) fn gather(
+        &mut self,
+        layout: &Layout,
+        w: &Weights,
+        items: &[Item<'_>],
+        x: &[f32],
+        rows: &mut Vec<f32>,
+    ) {
         let width = layout.config.width;
         self.squares.clear();
         self.ends.clear();
-        self.x.clear();
+        rows.clear();
         self.patterns.clear();
         let basis = &w[layout.bias_basis.clone()];
         for (item, x) in items.iter().zip(x.chunks_exact(TOKENS * width)) {
@@ -56,7 +62,7 @@ impl Pieces {
             for (t, row) in x.chunks_exact(width).enumerate() {
                 if item.features.is_occupied_or_flagged(t) {
                     self.squares.push(t as u8);
-                    self.x.extend(row);
+                    rows.extend(row);
                 }
             }
             self.ends.push(self.squares.len());
@@ -68,12 +74,12 @@ impl Pieces {
                 }
             }
         }
-        self.x.resize(self.squares.len().next_multiple_of(ROWS) * width, 0.0);
+        rows.resize(self.squares.len().next_multiple_of(ROWS) * width, 0.0);
     }
 
-    /// Writes the rows back to their squares of `x`.
-    pub(super) fn scatter(&self, x: &mut [f32], width: usize) {
-        for (row, at) in self.x.chunks_exact(width).zip(self.places()) {
+    /// Writes `rows` back to their squares of `x`.
+    pub(super) fn scatter(&self, rows: &[f32], x: &mut [f32], width: usize) {
+        for (row, at) in rows.chunks_exact(width).zip(self.places()) {
             x[at * width..][..width].copy_from_slice(row);
         }
     }
@@ -89,16 +95,10 @@ impl Pieces {
 
     /// Row among all squares of all positions, of each token.
     fn places(&self) -> impl Iterator<Item = usize> {
-        let rows = self.rows().enumerate();
+        let rows = rows(&self.ends).enumerate();
         rows.flat_map(|(p, rows)| {
             self.squares[rows].iter().map(move |&square| p * TOKENS + usize::from(square))
         })
-    }
-
-    /// Each position's tokens.
-    fn rows(&self) -> impl Iterator<Item = Range<usize>> {
-        let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        starts.zip(&self.ends).map(|(start, &end)| start..end)
     }
 
     /// Attention of all positions from `qkv`, `[rows, 3 * width]`, and `bias_mix`, the patterns' shares, `[positions *
@@ -114,15 +114,15 @@ impl Pieces {
     ) {
         let (width, heads) = (layout.config.width, layout.config.heads);
         let (dim, stride) = (width / heads, 3 * width);
-        let mut scratch = std::mem::take(&mut self.scratch);
-        let mut patterns = &self.patterns[..];
+        let Pieces { squares, ends, patterns, scratch } = self;
+        let Attention { scores, bias, mixture } = scratch;
+        let mut patterns = &patterns[..];
         let rank = layout.config.dynamic_bias.map_or(0, |sizes| sizes.rank);
-        for (p, rows) in self.rows().enumerate() {
-            let (squares, count) = (&self.squares[rows.clone()], rows.len());
+        for (p, rows) in rows(ends).enumerate() {
+            let (squares, count) = (&squares[rows.clone()], rows.len());
             let (here, rest) = patterns.split_at(rank * count * count);
             patterns = rest;
             let qkv = &qkv[rows.start * stride..rows.end * stride];
-            let Attention { scores, bias, mixture } = &mut scratch;
             scores.clear();
             scores.resize(count * TOKENS, 0.0);
             bias.resize(count * TOKENS, 0.0);
@@ -164,6 +164,11 @@ impl Pieces {
                 matmul(method, mixed, width, Accumulate::Replace, 1.0, weights, part(2));
             }
         }
-        self.scratch = scratch;
     }
+}
+
+/// Each position's tokens, by where they end.
+fn rows(ends: &[usize]) -> impl Iterator<Item = Range<usize>> {
+    let starts = std::iter::once(0).chain(ends.iter().copied());
+    starts.zip(ends).map(|(start, &end)| start..end)
 }

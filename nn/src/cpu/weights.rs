@@ -57,11 +57,11 @@ fn basis(isa: Isa, layout: &Layout, values: &[f32]) -> Option<Basis> {
 }
 
 /// Whether attention in bf16 runs by AMX with `isa` on this CPU, with biases in fixed point.
-pub(super) fn by_tiles(isa: Isa, layout: &Layout) -> bool {
+pub(super) fn attends_by_tiles(isa: Isa, layout: &Layout) -> bool {
     #[cfg(target_arch = "x86_64")]
     {
         let sizes = &layout.config;
-        !sizes.relations && attention::amx::supports(isa, sizes.width / sizes.heads)
+        !sizes.relations && crate::kernels::amx::attention::supports(isa, sizes.width / sizes.heads)
     }
     #[cfg(not(target_arch = "x86_64"))]
     {
@@ -166,7 +166,7 @@ impl Weights {
         let isa = method.isa.available();
         let halves = method.arithmetic == Arithmetic::Bf16 && method.arithmetic.available(isa);
         let arithmetic = if halves { Arithmetic::Bf16 } else { Arithmetic::Single };
-        let basis = match halves && !transposed && by_tiles(isa, layout) {
+        let basis = match halves && !transposed && attends_by_tiles(isa, layout) {
             true => basis(isa, layout, values),
             false => None,
         };

@@ -46,11 +46,19 @@ pub enum Backend {
     Cpu,
     /// An NVIDIA GPU.
     Cuda,
+    /// The CPU by burn's general kernels: for models that have none of their own, and to compare with.
+    BurnCpu,
 }
 
 impl Backend {
     /// All backends, for option tables.
-    pub const ALL: [Backend; 3] = [Backend::Auto, Backend::Cpu, Backend::Cuda];
+    pub const ALL: [Backend; 4] = [Backend::Auto, Backend::Cpu, Backend::Cuda, Backend::BurnCpu];
+
+    /// Whether burn computes on `device`, which [`pick`] chose for this backend, and not the CPU's kernels.
+    #[must_use]
+    pub fn is_by_burn(self, device: &Device) -> bool {
+        self == Backend::BurnCpu || !is_cpu(device)
+    }
 }
 
 impl fmt::Display for Backend {
@@ -59,6 +67,7 @@ impl fmt::Display for Backend {
             Backend::Auto => "auto",
             Backend::Cpu => "cpu",
             Backend::Cuda => "cuda",
+            Backend::BurnCpu => "burn-cpu",
         })
     }
 }
@@ -69,7 +78,7 @@ pub struct UnknownBackend(String);
 
 impl fmt::Display for UnknownBackend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "backend \"{}\", expected auto, cpu or cuda", self.0)
+        write!(f, "backend \"{}\", expected auto, cpu, cuda or burn-cpu", self.0)
     }
 }
 
@@ -90,7 +99,7 @@ impl FromStr for Backend {
 /// meanwhile.
 #[must_use]
 pub fn pick(backend: Backend) -> (Device, Option<String>) {
-    if backend == Backend::Cpu {
+    if matches!(backend, Backend::Cpu | Backend::BurnCpu) {
         return (Device::flex(), None);
     }
     match find() {
@@ -160,8 +169,11 @@ mod tests {
 
     #[test]
     fn the_cpu_is_always_there() {
-        let (device, note) = pick(Backend::Cpu);
-        assert!(is_cpu(&device) && note.is_none());
+        for (backend, by_burn) in [(Backend::Cpu, false), (Backend::BurnCpu, true)] {
+            let (device, note) = pick(backend);
+            assert!(is_cpu(&device) && note.is_none());
+            assert_eq!(backend.is_by_burn(&device), by_burn);
+        }
     }
 
     #[cfg(not(feature = "cuda"))]

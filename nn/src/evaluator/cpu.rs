@@ -12,7 +12,7 @@ use super::world_model::{
 };
 use crate::checkpoint::Network;
 use crate::cpu::profile::Stages;
-use crate::cpu::{Activations, Heads, Weights, forward, move_heads};
+use crate::cpu::{Activations, Heads, Logits, Weights, forward, move_heads};
 use crate::encode::{Encoded, Features, Item, MoveCode};
 use crate::kernels::Isa;
 use crate::kernels::gemm::Method;
@@ -125,7 +125,7 @@ impl CpuEvaluator {
             let evaluation = evaluation_at(pass.isa(), pass.activations, moves.clone(), 0)?;
             let isa = pass.isa();
             let believed = likely_moves(&pass.logits(), 0);
-            let Activations { value, actions, legality, .. } = &*pass.activations;
+            let Logits { value, actions, legality, .. } = &pass.activations.logits;
             if !legality[..TOKENS * TOKENS].iter().all(|logit| logit.is_finite()) {
                 return Err(EvalError::NotANumber("legality"));
             }
@@ -201,23 +201,24 @@ pub fn evaluation_at(
     moves: Range<usize>,
     p: usize,
 ) -> Result<Evaluation, EvalError> {
+    let Logits { policy, actions, value, result, .. } = &activations.logits;
     outputs::evaluation(
         isa,
-        &activations.policy[moves.clone()],
-        &activations.actions[moves.start * BUCKETS..moves.end * BUCKETS],
-        &activations.value[p * BUCKETS..][..BUCKETS],
-        &activations.result[p * 3..][..3],
+        &policy[moves.clone()],
+        &actions[moves.start * BUCKETS..moves.end * BUCKETS],
+        &value[p * BUCKETS..][..BUCKETS],
+        &result[p * 3..][..3],
     )
 }
 
 /// After a pass over [`Heads::All`].
 impl WorldModelLogits for (&Layout, &Activations) {
     fn terminal(&self, p: usize) -> &[f32] {
-        &self.1.terminal[p * 3..][..3]
+        &self.1.logits.terminal[p * 3..][..3]
     }
 
     fn legality(&self, p: usize) -> &[f32] {
-        &self.1.legality[p * TOKENS * TOKENS..][..TOKENS * TOKENS]
+        &self.1.logits.legality[p * TOKENS * TOKENS..][..TOKENS * TOKENS]
     }
 
     fn square(&self, p: usize, token: usize) -> (&[f32], f32) {

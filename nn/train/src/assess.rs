@@ -105,7 +105,7 @@ impl<'a> Assessor<'a> {
             return Ok(());
         }
         let moves = start..start + example.moves.len();
-        let policy = &activations.policy[moves.clone()];
+        let policy = &activations.logits.policy[moves.clone()];
         let evaluation =
             evaluation_at(self.evaluator.weights.isa(), activations, moves.clone(), p)?;
         let known = Known { moves: &example.moves, policy };
@@ -142,7 +142,7 @@ fn choice(
     let scores = scores.unwrap_or_else(|| {
         let item = Item { features, moves: found };
         forward(&evaluator.layout, &evaluator.weights, &[item], Heads::Play, false, scratch);
-        scratch.policy.clone()
+        scratch.logits.policy.clone()
     });
     found.get(argmax(&scores)?).copied()
 }
@@ -224,7 +224,7 @@ mod tests {
         let evaluator = evaluator(&network);
         let CpuEvaluator { layout, weights } = &evaluator;
         forward(layout, weights, &[item], Heads::All, false, &mut activations);
-        let policy = activations.policy.clone();
+        let policy = activations.logits.policy.clone();
         let best = argmax(&policy).map(|index| legal[index]);
         let mut pick = |found: &[MoveCode], known: &[MoveCode], policy: &[f32]| {
             choice(&evaluator, &features, found, Known { moves: known, policy }, &mut activations)

@@ -8,7 +8,7 @@
 //! - [`network`] trains the large network: targets and losses, optimisers, the run.
 //! - [`writer`] trains the decoder of the internal search.
 //! - [`nnue`] trains the alpha-beta search's network.
-#![deny(unsafe_code)]
+#![forbid(unsafe_code)]
 
 pub mod assess;
 pub mod data;

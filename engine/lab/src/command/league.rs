@@ -189,7 +189,8 @@ fn print(plan: &Plan, book: &Book) -> Result<(), Failure> {
 /// Starts every other engine once, all at the same time: a wrong command line or option, or an engine without an answer,
 /// ends the league before its first game. Loads no network.
 fn try_out(plan: &Plan, programs: &[Program], timeouts: Timeouts) -> Result<(), Failure> {
-    let others = plan.agents.iter().zip(programs).filter(|(agent, _)| agent.command.is_some());
+    let others = plan.agents.iter().zip(programs);
+    let others = others.filter(|(agent, _)| agent.command.is_some() && !agent.retired);
     let faults: Vec<String> = thread::scope(|scope| {
         let trials = others.map(|(agent, program)| {
             scope.spawn(move || program.try_out(timeouts).err().map(|why| of_agent(agent, &why)))
@@ -229,7 +230,7 @@ fn identity(
     folder: &Path,
     networks: &mut HashMap<String, String>,
 ) -> Result<String, Failure> {
-    if agent.command.is_some() {
+    if agent.command.is_some() || agent.retired {
         return Ok(String::new());
     }
     let named = |why: &dyn fmt::Display| of_agent(agent, why);

@@ -1,6 +1,7 @@
 //! `mavka-lab selfplay`: arguments of [`crate::selfplay::run`].
 
 use super::args::{WordError, read_openings};
+use crate::measure::tune::trial::Setting;
 use crate::openings;
 use crate::selfplay::game::Recipe;
 use crate::selfplay::run::{Played, SelfPlay};
@@ -48,6 +49,18 @@ pub struct SelfPlayArgs {
     /// Plies of a game whose moves are drawn in proportion to their visits
     #[arg(long, default_value_t = 30, value_name = "N")]
     drawn_plies: usize,
+    /// Plies after which a game is drawn
+    #[arg(long, default_value_t = 512, value_name = "N")]
+    max_plies: usize,
+    /// Begin half of the games with one to N random plies
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    random_plies: usize,
+    /// Give the search the rules alone (AlphaZero): no endgame tables, no look for a mate in one
+    #[arg(long)]
+    rules_only: bool,
+    /// Options of the search, as `mavka-lab tune` has them
+    #[arg(long, value_name = "NAME=VALUE,...", value_parser = Setting::read, default_value = "", hide_default_value = true)]
+    setting: Setting,
     /// Leaves of a minibatch of one game
     #[arg(long, default_value = "8", value_name = "N")]
     batch: NonZeroUsize,
@@ -88,6 +101,10 @@ impl SelfPlayArgs {
                 noise: self.noise as f32,
                 drawn_plies: self.drawn_plies,
                 batch: self.batch.get(),
+                max_plies: self.max_plies,
+                random_plies: self.random_plies,
+                rules_only: self.rules_only,
+                settings: self.setting.settings,
             },
             openings,
             network: Installed::default().open_anywhere(self.weights.as_deref())?,

@@ -36,7 +36,7 @@ pub struct Train {
     /// later call need not name them.
     #[arg(long, num_args = 1..)]
     exclude: Vec<PathBuf>,
-    /// Examples of the whole run; raise it and run again to prolong a finished one.
+    /// Examples of the whole run; raise it and run again to prolong a finished one; 0 writes the initial network.
     #[arg(long)]
     examples: Option<u64>,
     /// Learning rate of the plateau.
@@ -155,10 +155,10 @@ fn work(args: &Train) -> Result<(), Failure> {
     if !args.exclude.is_empty() {
         config.exclude.clone_from(&args.exclude);
     }
-    if config.data.is_empty() {
+    config.schedule.examples = args.examples.unwrap_or(config.schedule.examples);
+    if config.data.is_empty() && config.schedule.examples > 0 {
         return Err("no data: name at least one file with --data FILE=SHARE".into());
     }
-    config.schedule.examples = args.examples.unwrap_or(config.schedule.examples);
     config.schedule.rate = args.rate.unwrap_or(config.schedule.rate);
     config.batch = args.batch.unwrap_or(config.batch).max(1);
     config.seed = args.seed.unwrap_or(config.seed);
@@ -260,6 +260,17 @@ mod tests {
             config.kinds.check().unwrap();
             Layout::new(&config.network).len
         };
+        let files = std::fs::read_dir(&folder).unwrap().map(|file| file.unwrap().file_name());
+        let files: Vec<String> = files.map(|name| name.into_string().unwrap()).collect();
+        let recipes = files.iter().filter(|name| name.ends_with(".json"));
+        assert!(recipes.map(|name| size(name)).all(|parameters| parameters > 100_000));
+        let alone =
+            ["action-value", "state-value", "policy"].map(|target| format!("only-{target}.json"));
+        assert_eq!(
+            alone.map(|name| size(&name)),
+            [size("labels.json"); 3],
+            "one size, one target each"
+        );
         let (small, large) = (size("small.json"), size("large.json"));
         assert!(small < 2_000_000, "{small}");
         assert_eq!(size("transitions.json"), small, "it goes on from the smaller network");

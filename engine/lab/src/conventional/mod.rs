@@ -11,14 +11,33 @@ pub mod uct;
 
 use engine::play::player::{Player, PlayerFound, PlayerQuestion, PlayerWatch, StaticPlayer};
 use negamax::Pruning;
+use nn::rng::Rng;
 
 /// The players of paper 002, section "Tree engines".
-pub static PLAYERS: [(&str, StaticPlayer); 4] = [
+pub static PLAYERS: [(&str, StaticPlayer); 5] = [
+    ("random", &RandomMover),
     ("classical-alpha-beta", &Negamax(Pruning::AlphaBeta)),
     ("minimax", &Negamax(Pruning::None)),
     ("uct", &Uct { heuristics: false }),
     ("uct-heuristics", &Uct { heuristics: true }),
 ];
+
+/// Plays any legal move, each as likely as the others: the zero of what learns from nothing. The seed and the position decide.
+struct RandomMover;
+
+impl Player for RandomMover {
+    fn search(
+        &self,
+        question: &PlayerQuestion<'_>,
+        _: &mut dyn PlayerWatch,
+    ) -> Option<PlayerFound> {
+        let PlayerQuestion { game, allowed, seed, .. } = *question;
+        let key = game.keys().last().copied().unwrap_or_default();
+        let action = *allowed.get(Rng::new(seed ^ key).below(allowed.len().max(1)))?;
+        let line = vec![action];
+        Some(PlayerFound { line, win: 0.5, mate_plies: None, depth: 1, seldepth: 1, nodes: 1 })
+    }
+}
 
 struct Negamax(Pruning);
 

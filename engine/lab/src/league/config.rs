@@ -24,6 +24,8 @@ pub struct Agent {
     pub rating: Option<f64>,
     /// Agents of one curve differ only in their limit: one line in the plot of Elo over nodes.
     pub curve: Option<String>,
+    /// Its games count, but it plays no more: its engine or network may be gone.
+    pub retired: bool,
 }
 
 /// Agent with a fixed internal rating.
@@ -155,6 +157,8 @@ struct AgentWords {
     options: BTreeMap<String, toml::Value>,
     rating: Option<f64>,
     curve: Option<String>,
+    #[serde(default)]
+    retired: bool,
     tc: Option<String>,
     movetime: Option<u64>,
     nodes: Option<u64>,
@@ -254,6 +258,7 @@ fn agent(
         limit,
         rating: *rating,
         curve: curve.clone(),
+        retired: words.retired,
     })
 }
 

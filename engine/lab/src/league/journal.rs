@@ -2,7 +2,10 @@
 //! The next run resumes from it; reports are generated from it.
 //!
 //! The first line names the league; one line per agent identifies the player behind a name. A truncated last line is
-//! dropped; a file that is no such journal is never written to.
+//! dropped; a file that is no such journal is never written to. One of an earlier version is read in today's words, and
+//! replaced by them before it is continued.
+
+mod upgrade;
 
 use super::book::{Entry, Resume};
 use super::config::{Agent, League};
@@ -11,7 +14,7 @@ use crate::openings::Opening;
 use engine::chess::game::Game;
 use engine::errors::{FileError, wraps};
 use engine::files::{JournalFile, OpenError, is_cut_journal, whole_lines};
-use nn::files::{MAX_TEXT, read_regular};
+use nn::files::{MAX_TEXT, read_regular, write_whole};
 use serde::{Deserialize, Serialize};
 use shakmaty::uci::UciMove;
 use shakmaty::{ByColor, Color, Position};
@@ -20,6 +23,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use uci::Score;
+use upgrade::upgraded;
 
 /// Version of the format.
 const VERSION: u32 = 1;
@@ -62,6 +66,29 @@ impl AgentIdentity {
             identity: identity.to_owned(),
         }
     }
+
+    /// Whether both are one player: the same program, options, limit and network, whatever the network's file is called.
+    fn is_player(&self, other: &AgentIdentity) -> bool {
+        let options = |agent: &AgentIdentity| {
+            let mut options = agent.options.clone();
+            options.retain(|(name, _)| agent.command.is_some() || name != "WeightsFile");
+            options.sort();
+            options
+        };
+        self.command == other.command
+            && self.limit == other.limit
+            && known_by(&self.identity) == known_by(&other.identity)
+            && options(self) == options(other)
+    }
+}
+
+/// An identity without the name of the network's file, if the network's hash ends it: `Mavka 0.1.0, network one.regressor (one-hot
+/// regressor, 291f8a3b41313f60)`.
+fn known_by(identity: &str) -> (&str, &str) {
+    let (version, network) = identity.split_once(", network ").unwrap_or((identity, ""));
+    let hash = network.split_whitespace().last().unwrap_or("").trim_end_matches(')');
+    let is_hash = hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+    (version, if is_hash { hash } else { network })
 }
 
 impl fmt::Display for AgentIdentity {
@@ -182,16 +209,27 @@ impl Journal {
             .collect();
         let names: Vec<String> = agents.iter().map(|agent| agent.name.clone()).collect();
         let mut file = JournalFile::open(path)?;
-        let bytes = file.read()?;
-        let read = JournalContent::new(path, &bytes, league, &names, Some(&agents))?;
+        let mut bytes = file.read()?;
+        // While the file is locked: nobody appends to the old one.
+        if let Some(new) = upgraded(&bytes) {
+            write_whole(path, &new).map_err(FileError::of(path))?;
+            file = JournalFile::open(path)?;
+            bytes = file.read()?;
+        }
+        let retired = |agent: &&Agent| agent.retired;
+        let retired = league.agents.iter().filter(retired).map(|agent| agent.name.as_str());
+        let retired: BTreeSet<&str> = retired.collect();
+        let playing = agents.iter().filter(|agent| !retired.contains(agent.name.as_str()));
+        let playing: Vec<AgentIdentity> = playing.cloned().collect();
+        let read = JournalContent::new(path, &bytes, league, &names, Some(&playing))?;
         file.truncate(read.whole, bytes.len())?;
         if read.whole == 0 {
             file.append(&header(league))?;
         }
-        for agent in agents.iter().filter(|agent| !read.known.contains_key(&agent.name)) {
+        for agent in playing.iter().filter(|agent| !read.known.contains_key(&agent.name)) {
             file.append(&Line::Agent(agent.clone()))?;
         }
-        Ok((Journal { file, names, agents }, read.past))
+        Ok((Journal { file, names, agents: playing }, read.past))
     }
 
     /// Reads the games of the journal at `path`, which another process may be writing. Agents' identities are not
@@ -200,7 +238,7 @@ impl Journal {
     /// # Errors
     /// The file cannot be read, or is another journal.
     pub fn look(path: &Path, league: &League) -> Result<Vec<Entry>, JournalError> {
-        let bytes = read_regular(path, MAX_TEXT).map_err(FileError::of(path))?;
+        let bytes = read_journal(path)?;
         let names: Vec<String> = league.agents.iter().map(|agent| agent.name.clone()).collect();
         Ok(JournalContent::new(path, &bytes, league, &names, None)?.past.games)
     }
@@ -215,7 +253,7 @@ impl Journal {
         league: &League,
         known: &BTreeSet<(usize, usize)>,
     ) -> Result<Vec<Entry>, JournalError> {
-        let bytes = read_regular(path, MAX_TEXT).map_err(FileError::of(path))?;
+        let bytes = read_journal(path)?;
         let read = JournalContent::new(path, &bytes, league, &self.names, Some(&self.agents))?;
         let mut new = read.past.games;
         new.retain(|entry| !known.contains(&(entry.pair, entry.game)));
@@ -265,6 +303,12 @@ impl Journal {
             plies: plies.collect(),
         }
     }
+}
+
+/// The content of a journal that is not written to, in today's words.
+fn read_journal(path: &Path) -> Result<Vec<u8>, JournalError> {
+    let bytes = read_regular(path, MAX_TEXT).map_err(FileError::of(path))?;
+    Ok(upgraded(&bytes).unwrap_or(bytes))
 }
 
 fn header(league: &League) -> Header {
@@ -329,7 +373,7 @@ impl JournalContent {
         agents: &[AgentIdentity],
     ) -> Result<(), JournalError> {
         match agents.iter().find(|agent| agent.name == was.name) {
-            Some(is) if *is != was => Err(JournalError::OtherAgent {
+            Some(is) if !is.is_player(&was) => Err(JournalError::OtherAgent {
                 path: path.to_owned(),
                 name: was.name.clone(),
                 was: was.to_string(),

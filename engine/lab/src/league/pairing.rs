@@ -25,17 +25,19 @@ pub enum Pairing {
 }
 
 impl Pairing {
-    /// The next two agents, the smaller index first. `begun` counts pairs of games, including those in progress;
+    /// The next two agents of those that play, the smaller index first. `plays` has a flag for each agent; `begun` counts pairs of games, including those in progress;
     /// `under_way` names two agents for each *game* in progress. None if no pair is possible.
     #[must_use]
     pub fn next(
         self,
-        agents: usize,
+        plays: &[bool],
         tallies: &Tallies,
         begun: &BTreeMap<(usize, usize), usize>,
         under_way: &[(usize, usize)],
     ) -> Option<(usize, usize)> {
+        let agents = plays.len();
         let pairs = (0..agents).flat_map(|a| (a + 1..agents).map(move |b| (a, b)));
+        let pairs = pairs.filter(|&(a, b)| plays[a] && plays[b]);
         let seldom = |pair: &(usize, usize)| (begun.get(pair).copied().unwrap_or(0), *pair);
         match self {
             Pairing::RoundRobin => pairs.min_by_key(seldom),
@@ -88,7 +90,7 @@ mod tests {
         let mut tallies = Tallies::new();
         let mut begun = BTreeMap::new();
         for _ in 0..pairs {
-            let pair = pairing.next(agents, &tallies, &begun, &[]).unwrap();
+            let pair = pairing.next(&vec![true; agents], &tallies, &begun, &[]).unwrap();
             *begun.entry(pair).or_insert(0) += 1;
             let tally = tallies.entry(pair).or_default();
             // The larger the difference, the clearer the second one's win.
@@ -142,7 +144,7 @@ mod tests {
         }
         assert_eq!(seconds_per_move(5, &tallies), [1.0, 1.0, 0.03125, 0.03125, 0.515625]);
         let next = |pairing: Pairing, under_way: &[(usize, usize)]| {
-            pairing.next(4, &tallies, &BTreeMap::new(), under_way)
+            pairing.next(&[true; 4], &tallies, &BTreeMap::new(), under_way)
         };
         assert_eq!(next(Pairing::Efficient, &[]), Some((2, 3)));
         assert_eq!(next(Pairing::Uncertain, &[(2, 3)]), Some((0, 3)));
@@ -154,9 +156,18 @@ mod tests {
     #[test]
     fn games_under_way_are_not_chosen_again() {
         let (none, nothing) = (Tallies::new(), BTreeMap::new());
-        let first = Pairing::Uncertain.next(4, &none, &nothing, &[]).unwrap();
-        let second = Pairing::Uncertain.next(4, &none, &nothing, &[first]).unwrap();
+        let first = Pairing::Uncertain.next(&[true; 4], &none, &nothing, &[]).unwrap();
+        let second = Pairing::Uncertain.next(&[true; 4], &none, &nothing, &[first]).unwrap();
         assert_ne!(first, second);
-        assert_eq!(Pairing::RoundRobin.next(1, &none, &nothing, &[]), None);
+        assert_eq!(Pairing::RoundRobin.next(&[true], &none, &nothing, &[]), None);
+    }
+
+    #[test]
+    fn a_retired_agent_is_not_paired() {
+        let (none, nothing) = (Tallies::new(), BTreeMap::new());
+        for pairing in [Pairing::RoundRobin, Pairing::Gauntlet(2), Pairing::Uncertain] {
+            assert_eq!(pairing.next(&[true, false, true], &none, &nothing, &[]), Some((0, 2)));
+        }
+        assert_eq!(Pairing::Gauntlet(1).next(&[true, false, true], &none, &nothing, &[]), None);
     }
 }

@@ -75,7 +75,9 @@ impl<'a, L: Listener> Tournament<'a, L> {
             tournament.used.entry(agents).or_default().insert(entry.opening.line);
             tournament.book.add(entry);
         }
-        let missing = tournament.book.halves().into_iter().map(|half| {
+        let halves = tournament.book.halves().into_iter();
+        let plays = |agent: &usize| !league.agents[*agent].retired;
+        let missing = halves.filter(|half| half.agents.iter().all(plays)).map(|half| {
             let ByColor { white, black } = half.agents;
             let swapped = ByColor { white: black, black: white };
             job(league, half.pair, 1 - half.game.min(1), swapped, half.opening.clone())
@@ -101,9 +103,9 @@ impl<'a, L: Listener> Tournament<'a, L> {
 
     /// The next pair of games; None if no pair is possible.
     fn begin_pair(&mut self) -> Option<[Job; 2]> {
-        let count = self.league.agents.len();
+        let plays: Vec<bool> = self.league.agents.iter().map(|agent| !agent.retired).collect();
         let pair =
-            self.league.pairing.next(count, self.book.tallies(), &self.begun, &self.under_way)?;
+            self.league.pairing.next(&plays, self.book.tallies(), &self.begun, &self.under_way)?;
         let number = self.next_pair;
         self.next_pair += self.step;
         *self.begun.entry(pair).or_insert(0) += 1;

@@ -30,9 +30,6 @@ const TREE_BYTES: usize = 16 << 20;
 const KNOWN_VISITS: u64 = 4;
 /// Part of a search's playouts that is new even if the kept tree has enough. Guess.
 const NEW_SHARE: u64 = 4;
-/// Plies after which a game counts as drawn, as in paper 004.
-const MAX_PLIES: usize = 512;
-
 /// How the games are played.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recipe {
@@ -48,6 +45,14 @@ pub struct Recipe {
     pub drawn_plies: usize,
     /// Leaves of a minibatch.
     pub batch: usize,
+    /// Plies after which a game counts as drawn.
+    pub max_plies: usize,
+    /// Half of the games begin with one to this many random plies; 0 = none.
+    pub random_plies: usize,
+    /// Rules alone (paper 004): no endgame tables, no look for a mate in one before a position is searched.
+    pub rules_only: bool,
+    /// Options of the search.
+    pub settings: Settings,
 }
 
 /// Plays games against itself, one at a time.
@@ -83,7 +88,7 @@ impl std::error::Error for SelfPlayError {}
 engine::errors::wraps! { SelfPlayError: Eval(EvalError), Data(DataError) }
 
 impl<'a> SelfPlayer<'a> {
-    /// A player that searches with the engine's default parameters. `stop` ends a game without a record.
+    /// A player that searches as the recipe's options say. `stop` ends a game without a record.
     #[must_use]
     pub fn new(
         recipe: &'a Recipe,
@@ -91,9 +96,13 @@ impl<'a> SelfPlayer<'a> {
         tables: Option<Tables>,
         stop: &'a AtomicBool,
     ) -> SelfPlayer<'a> {
-        let settings = Settings::default();
-        let params = search_params(&settings, recipe.batch);
-        let world = rules_world(evaluator, &settings).with_tables(tables.clone());
+        let settings = &recipe.settings;
+        let params = search_params(settings, recipe.batch);
+        let tables = tables.filter(|_| !recipe.rules_only);
+        let world = match recipe.rules_only {
+            true => RulesWorld::new(evaluator, settings.scoring, settings.state_value_share),
+            false => rules_world(evaluator, settings).with_tables(tables.clone()),
+        };
         let searcher = Searcher::new(params.clone(), TREE_BYTES);
         SelfPlayer { recipe, world, tables, params, searcher, stop }
     }
@@ -104,7 +113,7 @@ impl<'a> SelfPlayer<'a> {
     /// The network failed.
     pub fn play(&mut self, start: &Game, seed: u64) -> Result<Option<MavgGame>, SelfPlayError> {
         let mut rng = Rng::from_state(seed);
-        let mut game = start.clone();
+        let mut game = self.opened(start, &mut rng);
         let chess960 = game.mode().is_chess960();
         let header = Header::new(game.position().clone(), chess960, GameResult::Unknown);
         let mut record = MavgGame::new(header);
@@ -134,12 +143,29 @@ impl<'a> SelfPlayer<'a> {
         Ok(Some(record))
     }
 
+    /// A game from `start`, or from where random plies lead to if the recipe wants that and they end no game.
+    fn opened(&self, start: &Game, rng: &mut Rng) -> Game {
+        let most = self.recipe.random_plies;
+        if most == 0 || rng.chance(0.5) {
+            return start.clone();
+        }
+        let mut game = start.clone();
+        for _ in 0..=rng.below(most) {
+            let legal = canonical_moves(game.position());
+            let Some(&m) = legal.get(rng.below(legal.len().max(1))) else { return start.clone() };
+            if game.play(Action::new(m)).is_err() || game.ending().is_some() {
+                return start.clone();
+            }
+        }
+        Game::new(game.position().clone(), game.mode())
+    }
+
     /// The result of a game that is over, or that the endgame tables decide.
     fn result(&self, game: &Game) -> Option<GameResult> {
         if let Some(ending) = game.ending() {
             return Some(won_by(ending.winner()));
         }
-        if game.actions().len() >= MAX_PLIES {
+        if game.actions().len() >= self.recipe.max_plies {
             return Some(GameResult::Drawn);
         }
         let position = game.position();

@@ -168,15 +168,28 @@ impl Played {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use engine::options::settings::Settings;
     use engine::play::network::hashed;
     use engine::workers::NEVER;
+    use std::collections::BTreeSet;
     use std::fs;
     use std::path::Path;
     use train::data::record::MavgGame;
     use train::data::{FileReader, Game as Record};
 
     fn recipe() -> Recipe {
-        Recipe { full: 24, quick: 6, full_share: 0.5, noise: 0.25, drawn_plies: 8, batch: 2 }
+        Recipe {
+            full: 24,
+            quick: 6,
+            full_share: 0.5,
+            noise: 0.25,
+            drawn_plies: 8,
+            batch: 2,
+            max_plies: 512,
+            random_plies: 0,
+            rules_only: false,
+            settings: Settings::default(),
+        }
     }
 
     fn run(out: &Path, games: u64, concurrency: usize) -> Played {
@@ -272,6 +285,35 @@ mod tests {
             assert_ne!(record.header.result, GameResult::Unknown);
         }
         fs::remove_file(&path).unwrap();
+    }
+
+    /// By the rules alone no game ends in the tables, and games of AlphaZero's kind have a length at which they are drawn.
+    #[test]
+    fn games_by_the_rules_alone_begin_at_random_and_end_on_the_board_or_by_their_length() {
+        let recipe = Recipe { random_plies: 30, max_plies: 60, rules_only: true, ..recipe() };
+        let tables = Tables::with_bundled("").up_to(usize::MAX);
+        let bare = Game::from_fen("8/8/8/4k3/8/8/8/KQ6 b - - 0 1", false).unwrap();
+        let stop = AtomicBool::new(false);
+        let mut player = SelfPlayer::new(&recipe, hashed().evaluator, tables, &stop);
+        let mut starts = BTreeSet::new();
+        for (seed, start) in
+            (0..12).flat_map(|seed| [(seed, Game::default()), (seed, bare.clone())])
+        {
+            let record = player.play(&start, seed).unwrap().unwrap();
+            let mut game = Game::new(record.header.start.clone(), CastlingMode::Standard);
+            starts.insert(game.fen());
+            for position in &record.positions {
+                let legal = nn::encode::canonical_moves(game.position());
+                game.play(engine::Action::new(legal[usize::from(position.played)])).unwrap();
+            }
+            let (ending, plies) = (game.ending(), record.positions.len());
+            assert!(ending.is_some() || plies == 60, "{plies} plies to {}", game.fen());
+            if ending.is_none() {
+                assert_eq!(record.header.result, GameResult::Drawn);
+            }
+        }
+        // Both starts themselves, and about half of the games each from elsewhere.
+        assert!((8..=18).contains(&starts.len()), "{starts:?}");
     }
 
     #[test]

@@ -138,7 +138,7 @@ impl EvalBench {
         load: Load,
         say: &mut dyn FnMut(String),
     ) -> Result<(), MeasureError> {
-        if self.flex || !is_cpu(&pick(self.device).0) {
+        if self.flex || self.device.is_by_burn(&pick(self.device).0) {
             return Err(refused("stages are those of the hand-written kernels"));
         }
         let isa = self.isa();
@@ -179,7 +179,7 @@ impl EvalBench {
     }
 
     fn ways(&self, network: &Network, device: Device) -> Result<Vec<Way>, MeasureError> {
-        if self.flex {
+        if self.flex || self.device == Backend::BurnCpu {
             let evaluator = Box::new(BurnEvaluator::new(network, &device)?);
             return Ok(vec![Way { name: "flex".to_owned(), evaluator }]);
         }

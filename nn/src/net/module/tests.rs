@@ -136,12 +136,12 @@ fn compare_by(layout: &Layout, values: &[f32], weights: &Weights, bound: impl Fn
     }
     let head = |tensor: Vec<f32>| tensor[..tensor.len() / padded * n].to_vec();
     for (name, got, want) in [
-        ("policy", listed, &activations.policy),
-        ("actions", rows, &activations.actions),
-        ("value", head(host(play.values.buckets)), &activations.value),
-        ("result", head(host(play.values.result)), &activations.result),
-        ("terminal", head(host(play.values.terminal)), &activations.terminal),
-        ("legality", head(host(world.legality)), &activations.legality),
+        ("policy", listed, &activations.logits.policy),
+        ("actions", rows, &activations.logits.actions),
+        ("value", head(host(play.values.buckets)), &activations.logits.value),
+        ("result", head(host(play.values.result)), &activations.logits.result),
+        ("terminal", head(host(play.values.terminal)), &activations.logits.terminal),
+        ("legality", head(host(world.legality)), &activations.logits.legality),
         ("promotes", head(promotes), &promoting),
         ("transition", head(transition), &next),
     ] {

@@ -76,12 +76,12 @@ fn the_kernels_answer_as_pytorch() {
     for (p, item) in items.iter().enumerate() {
         let moves = move_number..move_number + item.moves.len();
         move_number = moves.end;
-        got.extend(&activations.policy[moves.clone()]);
-        got.extend(&activations.actions[moves.start * 64..moves.end * 64]);
-        got.extend(&activations.value[p * 64..][..64]);
-        got.extend(&activations.result[p * 3..][..3]);
-        got.extend(&activations.terminal[p * 3..][..3]);
-        got.extend(&activations.legality[p * 4096..][..4096]);
+        got.extend(&activations.logits.policy[moves.clone()]);
+        got.extend(&activations.logits.actions[moves.start * 64..moves.end * 64]);
+        got.extend(&activations.logits.value[p * 64..][..64]);
+        got.extend(&activations.logits.result[p * 3..][..3]);
+        got.extend(&activations.logits.terminal[p * 3..][..3]);
+        got.extend(&activations.logits.legality[p * 4096..][..4096]);
         got.extend((0..64).map(|t| activations.transition(layout, p, t).1));
         (0..64).for_each(|t| got.extend(activations.transition(layout, p, t).0));
     }

@@ -35,8 +35,8 @@ pub struct Kinds {
     /// errors are independent: against Stockfish 15.1 on 8,085 shared positions the mean squared error is
     /// 0.00113 at 0, 0.00105 at 0.25, 0.00106 at 0.5.
     pub reply_share: f64,
-    /// Weight of the game's result in a PVGR1 value. The result head has it anyway, and strong engines win from
-    /// scores that are only promising: 0.1 doubles the error above.
+    /// Weight of the game's result in a PVGR1 or SELF1 value; 1 = AlphaZero's target. The result head has it anyway, and strong engines win from
+    /// scores that are only promising: 0.1 doubles the error above. A network that knows nothing has no better teacher.
     pub result_share: f64,
     /// Weight of an MAVG1 position whose second move is as good as the best; one whose second move is 0.04
     /// worse has weight 1. In 45 % of the self-played positions the two are equal, and the search's choice

@@ -76,7 +76,7 @@ mod tests {
     use crate::data::Example;
     use crate::data::boards::{random_actions, random_boards, unlabelled};
     use nn::checkpoint::Network;
-    use nn::cpu::{Activations, Heads, forward};
+    use nn::cpu::{Activations, Heads, Logits, forward};
     use nn::encode::Item;
     use nn::net::NetConfig;
     use nn::precision::Arithmetic;
@@ -90,7 +90,7 @@ mod tests {
         let squares = squares.map(|(p, token)| a.transition(layout, p, token));
         let (board, promotes): (Vec<Vec<f32>>, _) =
             squares.map(|(board, promotes)| (board.to_vec(), promotes)).unzip();
-        let Activations { policy, actions, value, result, terminal, legality, .. } = a;
+        let Logits { policy, actions, value, result, terminal, legality } = a.logits;
         [policy, actions, value, result, terminal, legality, promotes, board.concat()]
     }
 

@@ -55,7 +55,8 @@ impl Teacher {
 fn label(layout: &Layout, weights: &Weights, a: &mut Activations, examples: &mut [Example]) {
     let items: Vec<Item<'_>> = examples.iter().map(Example::item).collect();
     forward(layout, weights, &items, Heads::Play, false, a);
-    let mut rest = (a.policy.as_slice(), a.actions.as_chunks().0, a.value.as_chunks().0);
+    let mut rest =
+        (a.logits.policy.as_slice(), a.logits.actions.as_chunks().0, a.logits.value.as_chunks().0);
     for example in examples {
         let (policy, policies) = rest.0.split_at(example.moves.len());
         let (actions, others) = rest.1.split_at(example.moves.len());

@@ -151,3 +151,73 @@ fn other_files_are_left_alone() {
     }
     fs::remove_file(&path).unwrap();
 }
+
+/// The games that are shipped, whose journal has the first line and the options of their time.
+#[test]
+fn the_archive_of_paper_000_opens_and_is_continued() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../assets/papers");
+    let text = fs::read_to_string(folder.join("000.toml")).unwrap();
+    let plan = league(&text);
+    let packed = fs::File::open(folder.join("000-games.jsonl.zst")).unwrap();
+    let path = path("archive");
+    fs::write(&path, zstd::decode_all(packed).unwrap()).unwrap();
+    let old = fs::read(&path).unwrap();
+    let games = Journal::look(&path, &plan).unwrap();
+    assert_eq!(
+        (games.len(), fs::read(&path).unwrap() == old),
+        (4209, true),
+        "looking changes nothing"
+    );
+
+    // The rows of the page, which the games must give.
+    let mut book = super::super::book::Book::default();
+    games.into_iter().for_each(|entry| book.add(entry));
+    let table = super::super::standings::Standings::new(&plan, &book).text(&plan, 4209);
+    let page = fs::read_to_string(folder.join("../../docs/src/papers.md")).unwrap();
+    let (_, page) = page.split_once("## The league of paper 000").unwrap();
+    let rows = page.lines().skip_while(|line| !line.starts_with("|---")).skip(1);
+    let mut compared = 0;
+    for row in rows.take_while(|line| line.starts_with('|')) {
+        let cells: Vec<&str> = row.split('|').map(|cell| cell.trim().trim_matches('*')).collect();
+        let line = table.lines().find(|line| line.contains(&format!(" {}  ", cells[1])));
+        let line = line.unwrap_or_else(|| panic!("{} is not in\n{table}", cells[1]));
+        let (_, figures) = line.split_once(cells[1]).unwrap();
+        let figures: Vec<&str> = figures.split_whitespace().collect();
+        let [elo, error, external, _, games] = figures[..5] else { panic!("{line}") };
+        let expected = cells[5].split_whitespace().next().unwrap();
+        assert_eq!(
+            [elo, error, games, external],
+            [cells[2], cells[3], cells[4], expected],
+            "{row}"
+        );
+        compared += 1;
+    }
+    assert_eq!(compared, plan.agents.len());
+
+    // As `mavka-lab league` knows its agents, but for Stockfish and the retired one from anywhere.
+    let identity = |agent: &Agent| {
+        match agent.options.iter().find(|(name, _)| name == "Search") {
+        _ if agent.command.is_some() || agent.retired => String::new(),
+        Some((_, search)) if agent.name == "one-hot MLP" && search == "action-value" => {
+            "Mavka 0.1.0, network /elsewhere/one-hot.regressor (one-hot regressor, 291f8a3b41313f60)".to_owned()
+        }
+        Some((_, search)) if !["action-value", "state-value", "policy"].contains(&search.as_str()) => {
+            "Mavka 0.1.0".to_owned()
+        }
+        _ => "Mavka 0.1.0, network 5b3b9db20e0c83eb".to_owned(),
+    }
+    };
+    let identities: Vec<String> = plan.agents.iter().map(identity).collect();
+    let (mut journal, past) = Journal::open(&path, &plan, &identities).unwrap();
+    assert_eq!(past.games.len(), 4209);
+    let next = past.next_pair;
+    journal.add(&game(next, Ending::Checkmate)).unwrap();
+    drop(journal);
+    assert!(fs::read(&path).unwrap().starts_with(BEGINNING.as_bytes()), "in today's words");
+    assert_eq!(Journal::open(&path, &plan, &identities).unwrap().1.games.len(), 4210);
+    let mut others = identities.clone();
+    others[0] = "Mavka 0.1.0, network 0123456789abcdef".to_owned();
+    let refused = Journal::open(&path, &plan, &others).err().unwrap().to_string();
+    assert!(refused.contains("`M = 2000`"), "{refused}");
+    fs::remove_file(&path).unwrap();
+}

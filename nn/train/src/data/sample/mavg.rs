@@ -38,7 +38,7 @@ impl Sampler<'_> {
         if !self.admit(state, None) {
             return Ok(None);
         }
-        Ok(Some(of_state(state, &legal, label_of(game, record, state.turn()))))
+        Ok(Some(of_state(state, &legal, self.mavg_label(game, record, state.turn()))))
     }
 
     /// `MAV(s, a)` of position `ply`: after the move played, the labels of the next position; after any other
@@ -73,7 +73,7 @@ impl Sampler<'_> {
                 action,
                 &after,
                 &legal,
-                label_of(game, next, after.turn()),
+                self.mavg_label(game, next, after.turn()),
             ));
         }
         let label = Label {
@@ -85,6 +85,27 @@ impl Sampler<'_> {
             result: game.header.result.outcome(after.turn()).filter(|_| followed),
         };
         Ok(of_action(state, action, &after, &canonical_moves(&after), label))
+    }
+
+    fn mavg_label<'g>(&self, game: &'g MavgGame, record: &MavgPosition, turn: Color) -> Label<'g> {
+        let visits = game.visits(record);
+        // A quick search of self-play teaches values; its choice is no target.
+        let chosen = visits.is_empty() || visits.iter().any(|&visits| visits > 0);
+        let (searched, result) = (win_probability(record.score), game.header.result.outcome(turn));
+        let value = match result {
+            Some(result) if !visits.is_empty() => {
+                searched + self.kinds.result_share as f32 * (result.score() - searched)
+            }
+            _ => searched,
+        };
+        Label {
+            source: Source::ActionValues,
+            best: chosen.then_some(record.best),
+            values: Values::All(game.values(record)),
+            visits,
+            value,
+            result,
+        }
     }
 
     /// Index of a random legal move. With probability `special_share` it prefers moves that are rare among
@@ -119,20 +140,6 @@ fn legal_moves(
     }
     let found = format!("{} where the rules give {}", record.legal, legal.len());
     Err(game.header.fault(record.offset, "the number of legal moves", found))
-}
-
-fn label_of<'a>(game: &'a MavgGame, record: &MavgPosition, turn: Color) -> Label<'a> {
-    let visits = game.visits(record);
-    // A quick search of self-play teaches values; its choice is no target.
-    let chosen = visits.is_empty() || visits.iter().any(|&visits| visits > 0);
-    Label {
-        source: Source::ActionValues,
-        best: chosen.then_some(record.best),
-        values: Values::All(game.values(record)),
-        visits,
-        value: win_probability(record.score),
-        result: game.header.result.outcome(turn),
-    }
 }
 
 /// Mate, stalemate or insufficient material.

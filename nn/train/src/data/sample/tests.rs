@@ -102,6 +102,28 @@ fn self_play_teaches_visits_of_full_searches_and_values_of_all() {
 }
 
 #[test]
+fn the_result_has_its_share_in_the_values_of_self_play_alone() {
+    for seed in 0..20 {
+        let (played, labelled) = (Game::Mavg(self_play_game(seed)), Game::Mavg(mavg_game(seed)));
+        let with = |game: &Game, result_share: f64| -> Vec<Example> {
+            draw(game, Kinds { result_share, ..only(0.0, 0.0, 0.5) }, &KeySet::default(), seed).0
+        };
+        let searched = with(&played, 0.0);
+        for (share, examples) in [0.25, 1.0].map(|share| (share, with(&played, f64::from(share)))) {
+            for (example, searched) in examples.iter().zip(&searched) {
+                let won = example.result.map_or(searched.value, |result| result.score());
+                let expected = searched.value + share * (won - searched.value);
+                assert!((example.value - expected).abs() < 1e-6, "seed {seed}");
+            }
+        }
+        let values = |examples: Vec<Example>| -> Vec<f32> {
+            examples.iter().map(|example| example.value).collect()
+        };
+        assert_eq!(values(with(&labelled, 0.0)), values(with(&labelled, 1.0)), "labels are exact");
+    }
+}
+
+#[test]
 fn after_the_move_played_come_the_labels_of_the_next_record() {
     for seed in 0..20 {
         let game = Game::Mavg(mavg_game(seed));

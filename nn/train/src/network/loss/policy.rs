@@ -68,7 +68,7 @@ pub(super) fn policy(at: &mut Place<'_>, config: &LossConfig, weight: f32) -> Op
         return None;
     }
     let grad = &mut at.grads.policy[at.moves.clone()];
-    Some(cross_entropy(&at.activations.policy[at.moves.clone()], &target, weight, grad))
+    Some(cross_entropy(&at.activations.logits.policy[at.moves.clone()], &target, weight, grad))
 }
 
 /// Regret: the win probability that a move drawn from the policy gives away, `sum over moves of
@@ -82,7 +82,7 @@ pub(super) fn regret(at: &mut Place<'_>, weight: f32) -> Option<f64> {
     if regrets.is_empty() {
         return None;
     }
-    let policy = softmax(&at.activations.policy[at.moves.clone()]);
+    let policy = softmax(&at.activations.logits.policy[at.moves.clone()]);
     let expected: f32 = policy.iter().zip(&regrets).map(|(p, r)| p * r).sum();
     let grads = at.grads.policy[at.moves.clone()].iter_mut();
     for ((grad, p), r) in grads.zip(&policy).zip(&regrets) {

@@ -70,7 +70,7 @@ pub(super) fn action_values(
         if let Some(target) = target {
             let row = m * BUCKETS..(m + 1) * BUCKETS;
             let grad = &mut at.grads.actions[row.clone()];
-            let logits = &at.activations.actions[row];
+            let logits = &at.activations.logits.actions[row];
             sum += bucket_entropy(logits, &target, weight / known as f32, grad);
         }
     }
@@ -91,7 +91,7 @@ pub(super) fn choice(at: &mut Place<'_>, config: &LossConfig, weight: f32) -> Op
         return None;
     }
     let rows = at.moves.start * BUCKETS..at.moves.end * BUCKETS;
-    let mut shares = at.activations.actions[rows.clone()].to_vec();
+    let mut shares = at.activations.logits.actions[rows.clone()].to_vec();
     ops::softmax64(Isa::found(), &mut shares);
     let mean = |row: &[f32]| ops::dot(Isa::found(), row, &CENTRES);
     let means: Vec<f32> = shares.chunks_exact(BUCKETS).map(mean).collect();
@@ -118,7 +118,7 @@ pub(super) fn value(
 ) -> Option<f64> {
     let row = at.p * BUCKETS..(at.p + 1) * BUCKETS;
     value_target(at.example, buckets, config).map(|target| {
-        let logits = &at.activations.value[row.clone()];
+        let logits = &at.activations.logits.value[row.clone()];
         bucket_entropy(logits, &target, weight, &mut at.grads.value[row])
     })
 }
@@ -130,6 +130,6 @@ pub(super) fn result(at: &mut Place<'_>, weight: f32) -> Option<f64> {
     at.example.result.map(|result| {
         let target: [f32; RESULTS] = one_hot(result.class());
         let grad = &mut at.grads.result[row.clone()];
-        cross_entropy(&at.activations.result[row], &target, weight, grad)
+        cross_entropy(&at.activations.logits.result[row], &target, weight, grad)
     })
 }

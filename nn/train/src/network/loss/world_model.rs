@@ -30,13 +30,13 @@ pub(super) fn terminal(at: &mut Place<'_>, weight: f32) -> f64 {
     let row = at.p * TERMINALS..(at.p + 1) * TERMINALS;
     let target: [f32; TERMINALS] = one_hot(terminal_class(at.example.terminal));
     let grad = &mut at.grads.terminal[row.clone()];
-    cross_entropy(&at.activations.terminal[row], &target, weight, grad)
+    cross_entropy(&at.activations.logits.terminal[row], &target, weight, grad)
 }
 
 /// Legality: binary cross-entropy of every (from, to) pair, `[64, 64]`, and of "moves from here promote" on the
 /// squares that have a move, `[64]`; the sum over all, divided by 64.
 pub(super) fn legality(at: &mut Place<'_>, weight: f32) -> f64 {
-    let logits = &at.activations.legality[at.p * SQUARE..][..SQUARE];
+    let logits = &at.activations.logits.legality[at.p * SQUARE..][..SQUARE];
     let weight = weight / TOKENS as f32;
     let grad = &mut at.grads.legality[at.p * SQUARE..][..SQUARE];
     let moves = &at.example.moves;
