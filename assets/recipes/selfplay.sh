@@ -25,7 +25,7 @@ lab=${LAB:-mavka-lab}
 root=$(cd "$(dirname "$0")/../.." && pwd)
 recipes=$root/assets/recipes
 if [ "${INIT:-}" = random ]; then
-  : "${GATE:=off}" "${CONFIG:=$recipes/zero.json}" "${GAMES:=600}" "${EXAMPLES:=300000}" "${WINDOW:=4}" "${RAMP:=3}" "${RATE:=2e-3}" "${MATCH:=40}"
+  : "${GATE:=off}" "${CONFIG:=$recipes/zero.json}" "${GAMES:=600}" "${EXAMPLES:=180000}" "${WINDOW:=4}" "${RAMP:=3}" "${RATE:=1.5e-3}" "${MATCH:=40}"
   : "${OPENINGS:=$root/assets/papers/tcec_openings.epd}"
   : "${PLAY:=--rules-only --full 100 --quick 40 --full-share 0.33 --drawn-plies 512 --max-plies 300 --random-plies 20}"
   : "${SEARCH:=PolicyShare=1,PolicyTemperature=1,RootPolicyTemperature=1,StateValueShare=1,CPuct=1.25}"

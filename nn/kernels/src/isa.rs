@@ -197,7 +197,7 @@ impl fmt::Display for IsaError {
 impl std::error::Error for IsaError {}
 
 /// Reports on stderr that a check was left out because this CPU lacks `instructions`. Written past `eprintln!`, which
-/// the test harness hides where a test passes; the count is that of the process.
+/// the test harness hides where a test passes; the count is that of the process. `.ci/run` counts the lines.
 #[cfg(test)]
 pub(crate) fn skipped(instructions: impl fmt::Display) {
     use std::io::Write;
@@ -207,6 +207,15 @@ pub(crate) fn skipped(instructions: impl fmt::Display) {
     let count = SKIPPED.fetch_add(1, Ordering::Relaxed) + 1;
     let line = format!("skipped: no {instructions} (check {count} left out)\n");
     let _ = std::io::stderr().lock().write_all(line.as_bytes());
+}
+
+/// Whether this CPU has `isa`; reported by [`skipped`] if not.
+#[cfg(test)]
+pub(crate) fn is_here(isa: Isa) -> bool {
+    if isa > Isa::found() {
+        skipped(isa);
+    }
+    isa <= Isa::found()
 }
 
 #[cfg(test)]

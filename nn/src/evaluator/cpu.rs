@@ -299,8 +299,11 @@ mod tests {
 
     #[test]
     fn batch_size_never_changes_an_answer() {
-        for arithmetic in [Arithmetic::Single, Arithmetic::Bf16, Arithmetic::Int8] {
-            batches_agree(&CpuEvaluator::new(&Network::new(&NetConfig::default(), 1), arithmetic));
+        let network = Network::new(&NetConfig::default(), 1);
+        for isa in Isa::ALL.iter().copied().filter(|isa| *isa <= Isa::found()) {
+            for arithmetic in [Arithmetic::Single, Arithmetic::Bf16, Arithmetic::Int8] {
+                batches_agree(&CpuEvaluator::with(&network, Method { isa, arithmetic }));
+            }
         }
     }
 
@@ -320,8 +323,13 @@ mod tests {
         let batched = evaluator.evaluate(&queries).unwrap();
         for (query, answer) in queries.iter().zip(&batched) {
             let alone = evaluator.evaluate(&[*query]).unwrap();
-            let max_difference = max_difference(&alone[0], answer);
-            assert!(max_difference < 1e-5, "{max_difference}");
+            assert_eq!(
+                &alone[0],
+                answer,
+                "{}, {}",
+                evaluator.weights.isa(),
+                evaluator.arithmetic()
+            );
             assert!((answer.policy.iter().sum::<f32>() - 1.0).abs() < 1e-4);
             assert_eq!(answer.action_values.len(), query.legal.len());
         }

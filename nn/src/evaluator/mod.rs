@@ -41,7 +41,8 @@ use crate::encode::Encoded;
 /// # Ok::<(), nn::EvalError>(())
 /// ```
 pub trait Evaluator: Send + Sync {
-    /// Answers in order. Blocks. Batch size never changes an answer. Every number of an answer is finite:
+    /// Answers in order. Blocks. Batch size never changes an answer: not a bit of it by the kernels of the CPU, at most
+    /// 1e-4 of a probability by burn. Every number of an answer is finite:
     /// implementations check their network's outputs, callers need not.
     ///
     /// # Errors

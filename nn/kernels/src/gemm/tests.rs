@@ -28,8 +28,10 @@ fn products_of_operands_equal_those_of_their_floats() {
     let sizes = [(64, 32, 48), (7, 5, 3), (33, 40, 80), (1, 8, 1), (96, 64, 32), (32, 32, 96)];
     for (rows, inputs, outputs) in sizes {
         for arithmetic in [Arithmetic::Single, Arithmetic::Bf16] {
-            let arithmetic =
-                if arithmetic.available(Isa::found()) { arithmetic } else { Arithmetic::Single };
+            if !arithmetic.available(Isa::found()) {
+                crate::isa::skipped(arithmetic);
+                continue;
+            }
             let (x, dout) = (&data[..rows * inputs], &data[11..11 + rows * outputs]);
             let mut operands = [Operand::default(), Operand::default()];
             let [a, b] = &mut operands;
@@ -78,14 +80,18 @@ fn products_of_operands_equal_those_of_their_floats() {
     }
 }
 
-/// Every kernel of this CPU, and its relative error.
+/// Every kernel of this CPU, and its relative error; the others are reported.
 #[cfg(target_arch = "x86_64")]
 fn kernels() -> Vec<(Isa, Arithmetic, f32)> {
     let all = [Isa::Portable, Isa::Avx2, Isa::Avx512];
     let all = all.map(|isa| (isa, Arithmetic::Single, 1e-4));
     let bf16 = [Isa::Avx512, Isa::Amx].map(|isa| (isa, Arithmetic::Bf16, 0.02));
-    let bf16 = bf16.into_iter().filter(|_| Arithmetic::Bf16.available(Isa::found()));
-    all.into_iter().chain(bf16).filter(|(isa, ..)| *isa <= Isa::found()).collect()
+    let halves = Arithmetic::Bf16.available(Isa::found());
+    if !halves {
+        crate::isa::skipped("AVX512_BF16");
+    }
+    let bf16 = bf16.into_iter().filter(|_| halves);
+    all.into_iter().chain(bf16).filter(|(isa, ..)| crate::isa::is_here(*isa)).collect()
 }
 
 /// Compares a product, and one with a packed right operand, with the plain loops.
