@@ -78,7 +78,6 @@ fn what_cannot_be_written_is_named_before_the_work() {
         (LAB, "label a --engine e --out"),
         (LAB, "leaves a --engine e --out"),
         (LAB, "match --nodes 1 --clocks"),
-        (LAB, "match --nodes 1 --csv"),
         (LAB, "match --nodes 1 --pgn"),
         (LAB, "puzzles a --failures"),
         (LAB, "puzzles a --plot"),
@@ -88,7 +87,6 @@ fn what_cannot_be_written_is_named_before_the_work() {
         (LAB, "train-nnue --data a --out"),
         (LAB, "train-writer --csv c --out"),
         (LAB, "treebench --plot"),
-        (LAB, "tune a --csv"),
         (LAB, "tune a --plot"),
     ];
     for (program, words) in commands {
@@ -120,8 +118,8 @@ fn outputs_of_any_command_are_neither_inputs_nor_each_other() {
         (MAVKA, "analyse a --html a"),
         (MAVKA, "analyse a --out b --html b"),
         (MAVKA, "analyse a.part --out a"),
-        (LAB, "tune labels --csv labels"),
-        (LAB, "tune labels --csv a --plot ./a"),
+        (LAB, "tune labels --plot labels"),
+        (LAB, "accuracy labels --csv a --plot ./a"),
         (LAB, "puzzles a.csv --failures data/../a.csv"),
         (LAB, "train-nnue --data a --out a"),
         (LAB, "match --first-nodes 1 --second-nodes 1 --openings a --pgn a"),
@@ -134,7 +132,7 @@ fn outputs_of_any_command_are_neither_inputs_nor_each_other() {
         (MAVKA, "uci"),
         (MAVKA, "man --out transcripts"),
         (LAB, "uci"),
-        (LAB, "tune labels --csv a --plot b"),
+        (LAB, "accuracy labels --csv a --plot b"),
         (LAB, "train-nnue --data a --init b --out b"),
         (LAB, "league data/a --out data"),
     ] {

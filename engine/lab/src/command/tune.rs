@@ -1,7 +1,7 @@
 //! `mavka-lab tune`: arguments and output of [`crate::measure::tune`].
 
 use super::args::WordError;
-use crate::measure::tune::compare::{self, Row, Table};
+use crate::measure::tune::compare::{Row, Table};
 use crate::measure::tune::spsa::Dimension;
 use crate::measure::tune::trial::Setting;
 use crate::measure::tune::tuning::{Optimisation, Tuning};
@@ -9,8 +9,6 @@ use crate::plots::{Curve, Picture};
 use clap::Args;
 use engine::command::args::positive;
 use engine::command::output::{Failure, Sink};
-use engine::errors::FileError;
-use engine::files::write_whole;
 use engine::interrupt::raised_by_ctrl_c;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -67,9 +65,6 @@ pub struct Tune {
     /// Seed of that
     #[arg(long, default_value_t = 0, value_name = "N", requires = "dimensions")]
     seed: u64,
-    /// Write all figures to this CSV
-    #[arg(long, value_name = "FILE")]
-    csv: Option<PathBuf>,
     /// Draw regret over nodes into this SVG
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
@@ -107,9 +102,6 @@ impl Tune {
         let mut out = Sink::default();
         let rows = pool.install(|| tuning.run(&mut |line| out.say(line)))?;
         out.say(Table(&rows));
-        if let Some(path) = &self.csv {
-            write_whole(path, compare::csv(&rows)).map_err(FileError::of(path))?;
-        }
         if let Some(path) = &self.plot {
             picture(&rows).draw(path)?;
         }

@@ -2,8 +2,8 @@
 //!
 //! | file | about |
 //! |---|---|
-//! | `sample`, `losses` | batches of labelled positions; weights of the losses |
-//! | `twin` | the network in burn: losses and gradient, and the reference of the forward pass of `games` |
+//! | `sample`, `losses`, `gradient` | batches of labelled positions; losses and gradient of the network |
+//! | `twin` | the same in burn, the reference of the tests |
 //! | `record` | games as lines of JSON |
 //! | `cached` | opinions of a network, each asked for once |
 //! | `selfplay` | games of the network against itself |
@@ -23,6 +23,7 @@ pub mod cached;
 mod error;
 mod exact;
 pub mod exam;
+mod gradient;
 pub mod league;
 pub mod learn;
 mod learned;
@@ -40,6 +41,7 @@ pub mod team;
 #[cfg(test)]
 mod tests;
 mod trainer;
+#[cfg(test)]
 mod twin;
 
 pub use error::LearnError;

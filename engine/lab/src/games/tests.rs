@@ -1,6 +1,7 @@
 //! The forward pass against burn, and a game learned to perfection.
 
 use super::exam::{Question, Solved, mark, without_search};
+use super::gradient::Gradient;
 use super::learn::{Limit, learn};
 use super::measure::mark_search;
 use super::record::{Record, Turn, read_games};
@@ -107,6 +108,57 @@ fn the_forward_pass_answers_as_burn() {
     compare(&ConnectFour::default(), 9, 48, 0);
     compare(&ConnectFour::new(4, 5), 4, 20, 2);
     compare(&Hex::new(5).unwrap(), 7, 48, 0);
+}
+
+fn compare_gradients<G: Game>(game: &G) {
+    let mut network = NetworkFile::random(game, 20, 3, 2).with_players(3, 4);
+    let mut random = Rng::new(9);
+    network.values.iter_mut().for_each(|value| *value += 0.1 * (random.unit() as f32 - 0.5));
+    let grid = game.grid();
+    let mut samples = Vec::new();
+    for (i, state) in states(game, 11).into_iter().enumerate() {
+        let n = game.moves(&state).len();
+        let mut policy: Vec<f32> = (0..n).map(|_| random.unit() as f32).collect();
+        let sum: f32 = policy.iter().sum();
+        policy.iter_mut().for_each(|p| *p /= sum);
+        let mut values: Vec<f32> = (0..n).map(|_| random.unit() as f32).collect();
+        values[0] = f32::NAN;
+        if i % 3 == 0 {
+            policy.clear();
+        }
+        let (player, score) = (i % 3, (i % 3) as f32 / 2.0);
+        let intrinsic = [if i % 5 == 0 { f32::NAN } else { 0.7 - i as f32 / 4.0 }, 0.5];
+        samples.push(Sample { state, policy, values, score, player, intrinsic });
+    }
+    let image = |i: usize| i % grid.images.len();
+    let uses: Vec<Use<'_, G::State>> = samples
+        .iter()
+        .enumerate()
+        .map(|(i, sample)| {
+            let marked = game.moves(&sample.state).last().copied().filter(|_| i % 4 == 1);
+            Use { sample: Cow::Borrowed(sample), image: image(i), marked }
+        })
+        .collect();
+    let batch = Batch::new(game, &grid, &uses, &Buckets::new(0.75));
+    let NetworkFile { layout, values, .. } = &network;
+    let (mut own, mut burns) = (vec![0.0; layout.len], vec![0.0; layout.len]);
+    let losses = Gradient { layout, values, grid: &grid }.add(&batch, 11, &mut own);
+    let expected = Twin::new(layout, values, &grid).gradient(&batch, 11, &mut burns);
+    for (loss, expected) in losses.iter().zip(expected) {
+        assert!(*loss > 0.0 && (loss / expected - 1.0).abs() < 1e-4, "{losses:?} {expected}");
+    }
+    for param in &layout.params {
+        let (own, burns) = (&own[param.range.clone()], &burns[param.range.clone()]);
+        let size = burns.iter().map(|x| x * x).sum::<f32>().sqrt();
+        let error = own.iter().zip(burns).map(|(a, b)| (a - b) * (a - b)).sum::<f32>().sqrt();
+        assert!(size > 0.0 && error < 1e-3 * size, "{}: {error} of {size}", param.name);
+    }
+}
+
+#[test]
+fn the_gradient_is_that_of_burn() {
+    compare_gradients(&ConnectFour::new(5, 4));
+    compare_gradients(&Hex::new(4).unwrap());
 }
 
 fn folder(name: &str) -> PathBuf {

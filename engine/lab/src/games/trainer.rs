@@ -1,9 +1,9 @@
 //! Training of the network: batches from the window, AdamW, averaged weights, and the state file from which a run resumes.
 
 use super::error::LearnError;
+use super::gradient::Gradient;
 use super::losses::LOSSES;
 use super::sample::{Batch, Sample, Use};
-use super::twin::Twin;
 use games::game::{Game, Grid};
 use games::net::NetworkFile;
 use nn::kernels::Isa;
@@ -21,8 +21,8 @@ use train::network::{Buckets, Optimizer, OptimizerConfig};
 const STATE: Format = Format { name: "mavka-board-training", version: 1 };
 /// Width of the value targets, in buckets (HL-Gauss).
 const DEVIATION: f32 = 0.75;
-/// Samples of a pass of a thread.
-const CHUNK: usize = 64;
+/// Samples of a pass: their activations fit the caches.
+const CHUNK: usize = 16;
 /// Share of samples that teach the next state.
 const MARKED: f64 = 0.25;
 /// Share of those in positions of random moves: in games of good players few boards are such that a beginner reaches.
@@ -149,11 +149,11 @@ impl Trainer {
         grads: &mut [f32],
     ) -> Losses {
         let NetworkFile { layout, values, .. } = &self.network;
+        let gradient = Gradient { layout, values, grid };
         let part = |chunk: &[Use<'_, G::State>]| {
             let mut grads = vec![0.0; layout.len];
             let batch = Batch::new(game, grid, chunk, &self.buckets);
-            let twin = Twin::new(layout, values, grid);
-            (twin.gradient(&batch, uses.len(), &mut grads), grads)
+            (gradient.add(&batch, uses.len(), &mut grads), grads)
         };
         let parts: Vec<(Losses, Vec<f32>)> = uses.par_chunks(CHUNK).map(part).collect();
         let mut sums = Losses::default();

@@ -1,4 +1,4 @@
-//! The network in burn: its losses and their gradient by autodiff, and the reference of the forward pass in `games`.
+//! The network in burn: the reference of the forward pass in `games` and of [`super::gradient`].
 
 use super::losses::{LOSSES, WEIGHTS};
 use super::sample::{Batch, Padding};
@@ -200,11 +200,7 @@ impl<'a> Twin<'a> {
         let losses = self.losses(batch);
         let weights = WEIGHTS.map(|weight| weight / samples as f32).to_vec();
         let mut gradients = (losses.clone() * self.on(weights, [LOSSES.len()])).sum().backward();
-        // A state with NaN is refused when it is saved.
-        let read = |tensor: Tensor<1>| {
-            let len = tensor.dims()[0];
-            tensor.try_into_vec_as::<f32>().unwrap_or_else(|_| vec![f32::NAN; len])
-        };
+        let read = |tensor: Tensor<1>| tensor.try_into_vec_as::<f32>().unwrap();
         for (leaf, param) in self.leaves.iter().zip(&self.layout.params) {
             let Some(gradient) = leaf.grad_remove(&mut gradients) else { continue };
             add_scaled(Isa::found(), &mut grads[param.range.clone()], 1.0, &read(gradient));

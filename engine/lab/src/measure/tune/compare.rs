@@ -2,7 +2,6 @@
 //! the difficulty of positions, so that differences have smaller errors than the figures themselves.
 
 use super::trial::Choice;
-use engine::files::csv_field;
 use std::fmt::{self, Write as _};
 use train::metrics::Z95;
 
@@ -152,33 +151,6 @@ impl fmt::Display for Table<'_> {
     }
 }
 
-/// CSV, with shares as fractions.
-#[must_use]
-pub fn csv(rows: &[Row]) -> String {
-    let mut out = "setting,nodes,figure,mean,margin,difference,difference_margin\n".to_owned();
-    for row in rows {
-        let figures = [
-            ("regret", Some(&row.regret)),
-            ("best move", Some(&row.best)),
-            ("puzzles", row.puzzles.as_ref()),
-        ];
-        for (name, figure) in figures {
-            let Some(Figure { own, difference }) = figure else { continue };
-            let _ = writeln!(
-                out,
-                "{},{},{name},{:.6},{:.6},{:.6},{:.6}",
-                csv_field(&row.setting),
-                row.nodes,
-                own.mean,
-                own.margin,
-                difference.mean,
-                difference.margin
-            );
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -201,7 +173,7 @@ mod tests {
         // The second setting is always better by 0.01.
         let choices: Vec<Vec<Choice>> =
             [0.5, 0.1, 0.3].map(|regret| vec![choice(regret), choice(regret - 0.01)]).into();
-        let names = ["a, \"b\"".to_owned(), "c".to_owned()];
+        let names = ["a".to_owned(), "c".to_owned()];
         let rows = rows(&names, 400, &choices, &[]);
         assert!(rows[0].regret.own.margin > 0.1);
         assert_eq!(rows[0].regret.difference, Mean::default());
@@ -209,9 +181,6 @@ mod tests {
         assert!((difference.mean + 0.01).abs() < 1e-6 && difference.margin < 1e-6);
         let text = Table(&rows).to_string();
         assert!(text.contains("-1.000 ± 0.000") && !text.contains("puzzles"), "{text}");
-        let csv = csv(&rows);
-        assert!(csv.contains("\n\"a, \"\"b\"\"\",400,regret,0.300000,"), "{csv}");
-        assert!(!csv.contains("puzzles"));
     }
 
     #[test]
