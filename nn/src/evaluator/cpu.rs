@@ -290,7 +290,7 @@ impl Transition for CpuEvaluator {
 
 #[cfg(test)]
 mod tests {
-    use super::super::difference::{Difference, max_difference};
+    use super::super::difference::Difference;
     use super::*;
     use crate::encode::canonical_moves;
     use crate::kernels::gemm::int8::Kernel;
