@@ -193,7 +193,7 @@ pub static HIDDEN: &[Entry] = &[
         name: "Backend",
         kind: combo!(backend: Backend),
         effect: Effect::None,
-        help: "Device that runs the network; `burn-cpu`, the CPU by burn's general kernels, several times slower.",
+        help: "Device that runs the network; `burn-cpu`, the CPU by burn's general kernels, far slower.",
     },
     Entry {
         name: "CPuct",
