@@ -50,8 +50,8 @@ pub struct SelfPlayArgs {
     #[arg(long, default_value_t = 30, value_name = "N")]
     drawn_plies: usize,
     /// Plies after which a game is drawn
-    #[arg(long, default_value_t = 512, value_name = "N")]
-    max_plies: usize,
+    #[arg(long, default_value = "512", value_name = "N")]
+    max_plies: NonZeroUsize,
     /// Begin half of the games with one to N random plies
     #[arg(long, default_value_t = 0, value_name = "N")]
     random_plies: usize,
@@ -101,7 +101,7 @@ impl SelfPlayArgs {
                 noise: self.noise as f32,
                 drawn_plies: self.drawn_plies,
                 batch: self.batch.get(),
-                max_plies: self.max_plies,
+                max_plies: self.max_plies.get(),
                 random_plies: self.random_plies,
                 rules_only: self.rules_only,
                 settings: self.setting.settings,

@@ -77,18 +77,9 @@ impl AgentIdentity {
         };
         self.command == other.command
             && self.limit == other.limit
-            && known_by(&self.identity) == known_by(&other.identity)
+            && self.identity == other.identity
             && options(self) == options(other)
     }
-}
-
-/// An identity without the name of the network's file, if the network's hash ends it: `Mavka 0.1.0, network one.regressor (one-hot
-/// regressor, 291f8a3b41313f60)`.
-fn known_by(identity: &str) -> (&str, &str) {
-    let (version, network) = identity.split_once(", network ").unwrap_or((identity, ""));
-    let hash = network.split_whitespace().last().unwrap_or("").trim_end_matches(')');
-    let is_hash = hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
-    (version, if is_hash { hash } else { network })
 }
 
 impl fmt::Display for AgentIdentity {
@@ -210,7 +201,7 @@ impl Journal {
         let names: Vec<String> = agents.iter().map(|agent| agent.name.clone()).collect();
         let mut file = JournalFile::open(path)?;
         let mut bytes = file.read()?;
-        // While the file is locked: nobody appends to the old one.
+        // While the file is locked, so that no other process appends to the old one.
         if let Some(new) = upgraded(&bytes) {
             write_whole(path, &new).map_err(FileError::of(path))?;
             file = JournalFile::open(path)?;

@@ -194,18 +194,15 @@ fn the_archive_of_paper_000_opens_and_is_continued() {
     }
     assert_eq!(compared, plan.agents.len());
 
-    // As `mavka-lab league` knows its agents, but for Stockfish and the retired one from anywhere.
-    let identity = |agent: &Agent| {
-        match agent.options.iter().find(|(name, _)| name == "Search") {
+    // As `mavka-lab league` knows its agents.
+    let identity = |agent: &Agent| match agent.options.iter().find(|(name, _)| name == "Search") {
         _ if agent.command.is_some() || agent.retired => String::new(),
-        Some((_, search)) if agent.name == "one-hot MLP" && search == "action-value" => {
-            "Mavka 0.1.0, network /elsewhere/one-hot.regressor (one-hot regressor, 291f8a3b41313f60)".to_owned()
-        }
-        Some((_, search)) if !["action-value", "state-value", "policy"].contains(&search.as_str()) => {
+        Some((_, search))
+            if !["action-value", "state-value", "policy"].contains(&search.as_str()) =>
+        {
             "Mavka 0.1.0".to_owned()
         }
         _ => "Mavka 0.1.0, network 5b3b9db20e0c83eb".to_owned(),
-    }
     };
     let identities: Vec<String> = plan.agents.iter().map(identity).collect();
     let (mut journal, past) = Journal::open(&path, &plan, &identities).unwrap();

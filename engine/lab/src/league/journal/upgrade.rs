@@ -1,51 +1,44 @@
 //! Journals of earlier versions in today's words: their first line, and the options that have other names now.
 
-use super::{AgentIdentity, BEGINNING, Header, Line};
 use engine::files::whole_lines;
-use serde::Deserialize;
+use serde_json::Value;
 
-/// First line of a journal from before the laboratory was a program of its own (November 2026).
-#[derive(Deserialize)]
-struct OldHeader {
-    #[serde(rename = "mavka league journal")]
-    version: u32,
-    name: String,
-    seed: u64,
-}
+/// Key of the first line before the laboratory was a program of its own (November 2026), and since.
+const KEYS: [&str; 2] = ["mavka league journal", "mavka-lab league journal"];
 
 /// The journal in today's words; None if it has them, or is something else. A cut last line is left out; games are copied.
 pub(super) fn upgraded(bytes: &[u8]) -> Option<Vec<u8>> {
-    if bytes.starts_with(BEGINNING.as_bytes()) {
-        return None;
-    }
     let mut lines = whole_lines(bytes);
-    let old: OldHeader = serde_json::from_slice(lines.next()?).ok()?;
-    let header = Header { version: old.version, name: old.name, seed: old.seed };
-    let mut new = serde_json::to_vec(&header).ok()?;
-    new.push(b'\n');
+    let mut header: Value = serde_json::from_slice(lines.next()?).ok()?;
+    let [old, new] = KEYS;
+    let version = header.as_object_mut()?.remove(old)?;
+    // Sorted keys: this one is the first.
+    header[new] = version;
+    let mut all = format!("{header}\n").into_bytes();
     for line in lines {
-        match serde_json::from_slice(line) {
-            Ok(Line::Agent(agent)) => {
-                new.extend(serde_json::to_vec(&Line::Agent(renamed(agent))).ok()?);
-                new.push(b'\n');
+        match serde_json::from_slice::<Value>(line) {
+            Ok(mut line) if line["agent"].is_object() => {
+                rename(&mut line["agent"]);
+                all.extend(format!("{line}\n").into_bytes());
             }
-            _ => new.extend(line),
+            _ => all.extend(line),
         }
     }
-    Some(new)
+    Some(all)
 }
 
-/// This program's options by the names of today.
-fn renamed(mut agent: AgentIdentity) -> AgentIdentity {
-    if agent.command.is_none() {
-        for (name, value) in &mut agent.options {
-            match (name.as_str(), value.as_str()) {
-                // Nothing checked the tree search's move.
-                ("ScoutNodes", "0") => (*name, *value) = ("BlunderCheck".into(), "false".into()),
-                ("Search", "alpha-beta") => *value = "classical-alpha-beta".into(),
-                _ => {}
-            }
-        }
+/// Gives this program's options the names of today.
+fn rename(agent: &mut Value) {
+    if !agent["command"].is_null() {
+        return;
     }
-    agent
+    for option in agent["options"].as_array_mut().into_iter().flatten() {
+        let now = match (option[0].as_str(), option[1].as_str()) {
+            // Nothing checked the tree search's move.
+            (Some("ScoutNodes"), Some("0")) => ["BlunderCheck", "false"],
+            (Some("Search"), Some("alpha-beta")) => ["Search", "classical-alpha-beta"],
+            _ => continue,
+        };
+        *option = now.as_slice().into();
+    }
 }
