@@ -1,8 +1,8 @@
 //! The games of one or more files, and those that are copied because none of their moves can be read.
 
-use crate::errors::FileError;
 use crate::pgn::{Entry, PgnGame, Unreadable, open_games, read_games};
-use crate::shard::Shard;
+use crate::process::errors::FileError;
+use crate::process::shard::Shard;
 use nn::unpack::is_damage;
 use std::path::Path;
 

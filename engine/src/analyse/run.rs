@@ -7,10 +7,10 @@ use super::error::AnalyseError;
 use super::journal::{Journal, Origin};
 use super::passes::{AnalysisProgress, Passes};
 use super::review::{Review, Rules};
-use crate::errors::FileError;
-use crate::files::write_whole;
 use crate::pgn::PgnGame;
 use crate::play::analyst::{Analyst, Effort};
+use crate::process::errors::FileError;
+use crate::process::files::write_whole;
 use std::path::{Path, PathBuf};
 
 /// Parameters of an analysis.

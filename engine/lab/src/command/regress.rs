@@ -10,12 +10,14 @@ use crate::conventional::regress::study::{Epoch, Errors, Study, predictions, tra
 use crate::conventional::regress::successors::BoardValue;
 use clap::Args;
 use engine::command::output::{Failure, Sink};
-use engine::errors::FileError;
-use engine::files::{self, check_folder, check_outputs, check_shared, make_folder, write_whole};
-use engine::interrupt::raised_by_ctrl_c;
 use engine::play::network::{Installed, Networks};
-use engine::progress::progress;
-use engine::stderr_log::write_stderr;
+use engine::process::errors::FileError;
+use engine::process::files::{
+    self, check_folder, check_outputs, check_shared, make_folder, write_whole,
+};
+use engine::process::interrupt::raised_by_ctrl_c;
+use engine::process::progress::progress;
+use engine::process::stderr_log::write_stderr;
 use indicatif::ProgressBar;
 use nn::Query;
 use nn::device::Backend;

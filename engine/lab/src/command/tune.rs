@@ -9,9 +9,9 @@ use crate::plots::{Curve, Picture};
 use clap::Args;
 use engine::command::args::positive;
 use engine::command::output::{Failure, Sink};
-use engine::errors::FileError;
-use engine::files::write_whole;
-use engine::interrupt::raised_by_ctrl_c;
+use engine::process::errors::FileError;
+use engine::process::files::write_whole;
+use engine::process::interrupt::raised_by_ctrl_c;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 

@@ -3,7 +3,7 @@
 use super::elo::Judgement;
 use super::limit::Limit;
 use super::tally::Tally;
-use engine::files::csv_field;
+use engine::process::files::csv_field;
 
 /// Header of the CSV file.
 pub const HEAD: &str = "event,date,first,second,first_limit,second_limit,games,wins,draws,losses,score,\

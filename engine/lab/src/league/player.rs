@@ -1,7 +1,7 @@
 //! UCI client of one engine: handshake, options, searches, timeouts. Independent of the rules of chess.
 
 use super::transport::{Received, Transport};
-use engine::errors::quote;
+use engine::process::errors::quote;
 use std::fmt;
 use std::time::Duration;
 use uci::{Answer, BestMove, Command, Go, IdLine, Info, Score, SetOption, parse_answer};

@@ -6,8 +6,8 @@ use super::elo::Z95;
 use super::pairing::meetings;
 use super::ratings::rate;
 use super::tally::Record;
-use engine::files::csv_field;
 use engine::markup::counted;
+use engine::process::files::csv_field;
 use std::fmt::Write as _;
 
 /// A row of the table.

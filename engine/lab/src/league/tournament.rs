@@ -5,7 +5,7 @@ use super::config::League;
 use super::openings::{self, Opening};
 use super::rules::Played;
 use super::stage::{Job, Schedule};
-use engine::shard::Shard;
+use engine::process::shard::Shard;
 use nn::rng::Rng;
 use shakmaty::ByColor;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

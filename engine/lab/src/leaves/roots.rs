@@ -4,7 +4,7 @@
 use crate::league::openings::{self, Opening, OpeningsError};
 use crate::measure::tune::label::stored_values;
 use engine::chess::game::Game;
-use engine::errors::wraps;
+use engine::process::errors::wraps;
 use nn::encode::moves::canonical_move;
 use nn::rng::Rng;
 use shakmaty::{CastlingMode, Position};

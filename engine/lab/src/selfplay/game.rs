@@ -80,7 +80,7 @@ impl fmt::Display for SelfPlayError {
 
 impl std::error::Error for SelfPlayError {}
 
-engine::errors::wraps! { SelfPlayError: Eval(EvalError), Data(DataError) }
+engine::process::errors::wraps! { SelfPlayError: Eval(EvalError), Data(DataError) }
 
 impl<'a> SelfPlayer<'a> {
     /// A player that searches with the engine's default parameters. `stop` ends a game without a record.

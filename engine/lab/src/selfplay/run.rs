@@ -5,12 +5,12 @@ use super::game::{Recipe, SelfPlayError, SelfPlayer};
 use super::gathered::Gathered;
 use crate::league::Opening;
 use engine::chess::game::Game;
-use engine::errors::wraps;
 use engine::play::network::Network;
-use engine::progress::progress;
-use engine::shard::Shard;
+use engine::process::errors::wraps;
+use engine::process::progress::progress;
+use engine::process::shard::Shard;
+use engine::process::workers::{Crew, cores, deal};
 use engine::syzygy::Tables;
-use engine::workers::{Crew, cores, deal};
 use nn::Evaluator;
 use nn::evaluator::cached::Cached;
 use nn::rng::split_mix;
@@ -169,7 +169,7 @@ impl Played {
 mod tests {
     use super::*;
     use engine::play::network::hashed;
-    use engine::workers::NEVER;
+    use engine::process::workers::NEVER;
     use std::fs;
     use std::path::Path;
     use train::data::record::MavgGame;

@@ -5,7 +5,7 @@ use super::stages::{Asked, Budget, Peaks};
 use super::timing::{Load, product_of_512, rate};
 use crate::measure::MeasureError;
 use crate::plots::{Curve, Picture};
-use engine::workers::cores;
+use engine::process::workers::cores;
 use nn::checkpoint::{Network, Precision};
 use nn::device::{Backend, Device, is_cpu, pick, sgemm_peak};
 use nn::encode::canonical_moves;

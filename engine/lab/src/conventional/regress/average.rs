@@ -5,7 +5,7 @@ use super::board::Board;
 use super::model::{MAX_BYTES, OpenError, Regressor};
 use super::successors::BoardValue;
 use crate::conventional::evaluation::phase;
-use engine::errors::quote_path;
+use engine::process::errors::quote_path;
 use nn::files::read_regular;
 use serde::{Deserialize, Serialize};
 use shakmaty::Role;

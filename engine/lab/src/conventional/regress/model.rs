@@ -5,7 +5,7 @@ use super::features::Features;
 use super::layers::Shape;
 use super::network::Network;
 use super::successors::BoardValue;
-use engine::errors::quote_path;
+use engine::process::errors::quote_path;
 use nn::files::read_regular;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};

@@ -127,7 +127,7 @@ pub fn errors(model: &dyn BoardValue, samples: &Samples) -> Errors {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use engine::workers::NEVER;
+    use engine::process::workers::NEVER;
     use shakmaty::{Chess, Color, Position};
 
     #[test]

@@ -1,7 +1,7 @@
 //! Runs many puzzles in parallel, one solver per worker.
 
 use super::{Attempt, Puzzle, Solver, attempt};
-use engine::workers::{Crew, deal};
+use engine::process::workers::{Crew, deal};
 
 /// At most `limit` items at equal distances: files are often sorted by theme or rating.
 #[must_use]
@@ -39,7 +39,7 @@ mod tests {
     use crate::measure::puzzles::Task;
     use engine::chess::action::Action;
     use engine::chess::game::Game;
-    use engine::workers::NEVER;
+    use engine::process::workers::NEVER;
 
     fn puzzles(count: usize) -> Vec<Puzzle> {
         let game = Game::default();

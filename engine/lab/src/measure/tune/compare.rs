@@ -2,7 +2,7 @@
 //! the difficulty of positions, so that differences have smaller errors than the figures themselves.
 
 use super::trial::Choice;
-use engine::files::csv_field;
+use engine::process::files::csv_field;
 use std::fmt::{self, Write as _};
 use train::metrics::Z95;
 
