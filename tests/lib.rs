@@ -7,7 +7,7 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use engine::play::network::{Network, Only};
-use engine::streams::for_each_line;
+use engine::process::streams::for_each_line;
 use engine::{Setup, run_with};
 use nn::Evaluator;
 use nn::encode::canonical_moves;

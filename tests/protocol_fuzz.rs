@@ -6,7 +6,7 @@
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
-use engine::streams::LONGEST_LINE;
+use engine::process::streams::LONGEST_LINE;
 use mavka_tests::{Dice, Session, setup};
 use nn::evaluator::fake::{Breakdown, Failing, Hashed};
 
@@ -180,7 +180,7 @@ fn a_failing_network_costs_no_answer() {
 #[cfg(unix)]
 mod processes {
     use super::*;
-    use engine::streams::for_each_line;
+    use engine::process::streams::for_each_line;
     use mavka_tests::PATIENCE;
     use std::io::{Read, Write};
     use std::os::fd::OwnedFd;

@@ -12,7 +12,7 @@ mod networks;
 
 use engine::Setup;
 use engine::bench;
-use engine::time::ManualClock;
+use engine::process::time::ManualClock;
 use mavka_tests::{Session, matches, setup};
 use nn::evaluator::fake::{Breakdown, Failing, Hashed, Uniform};
 use nn::{EvalError, Evaluation, Evaluator, Query};
@@ -432,10 +432,11 @@ struct Stall {
 
 impl Evaluator for Stalled {
     fn evaluate(&self, batch: &[Query<'_>]) -> Result<Vec<Evaluation>, EvalError> {
-        if let Some(stall) = &mut *self.stall.lock().unwrap() {
-            if !std::mem::take(&mut stall.is_first) && stall.begun.send(()).is_ok() {
-                let _ = stall.end.recv();
-            }
+        if let Some(stall) = &mut *self.stall.lock().unwrap()
+            && !std::mem::take(&mut stall.is_first)
+            && stall.begun.send(()).is_ok()
+        {
+            let _ = stall.end.recv();
         }
         Hashed::default().evaluate(batch)
     }

@@ -14,7 +14,7 @@ use crate::play::engine::Engine;
 use crate::play::network::{self, Network, NetworkError, Only};
 use crate::play::report::per_second;
 use crate::play::setup::Setup;
-use crate::time::ManualClock;
+use crate::process::time::ManualClock;
 use crossbeam::channel;
 use nn::{EvalError, Evaluation, Evaluator, Query};
 use std::error::Error;

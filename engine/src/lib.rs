@@ -3,9 +3,9 @@
 //!
 //! | room | what is in it |
 //! |---|---|
-//! | [`errors`], [`files`], [`streams`], [`fnv`], [`workers`], [`progress`], [`interrupt`], [`stderr_log`] | what errors share, files that outlive a kill, standard input and output, a hash, threads, bars, Ctrl-C, the log |
-//! | [`team`] | which player of a team moves |
-//! | [`time`], [`output`], [`options`] | the clock, the one writer to the GUI, the options and their values |
+//! | [`process`] | the process and its machine: files that outlive a kill, standard input and output, threads, memory, time, Ctrl-C, the log |
+//! | [`fnv`], [`team`] | a hash; which player of a team moves |
+//! | [`output`], [`options`] | the one writer to the GUI, the options and their values |
 //! | [`markup`] | boards and text as pages and pictures show them |
 //! | [`chess`] | moves, games, endings, perft |
 //! | [`pgn`] | games of PGN files, in any spelling |
@@ -32,26 +32,18 @@ pub mod bench;
 pub mod chess;
 pub mod command;
 pub mod doctor;
-pub mod errors;
 pub mod eval;
-pub mod files;
 pub mod fnv;
 pub mod internal;
-pub mod interrupt;
 pub mod markup;
 pub mod options;
 pub mod output;
 pub mod pgn;
 pub mod play;
-pub mod progress;
-pub mod shard;
-pub mod stderr_log;
-pub mod streams;
+pub mod process;
 pub mod syzygy;
 pub mod team;
-pub mod time;
 pub mod uci;
-pub mod workers;
 pub mod world;
 
 pub use chess::action::Action;

@@ -3,9 +3,9 @@
 
 use engine::chess::epd;
 use engine::chess::game::{Game, GameError};
-use engine::errors::{FileError, quote, wraps};
 use engine::pgn::text::read_decoded;
 use engine::pgn::{Entry, PgnGame, Positions, read_games};
+use engine::process::errors::{FileError, quote, wraps};
 use nn::rng::Rng;
 use shakmaty::{Chess, Position};
 use std::fmt;

@@ -1,11 +1,11 @@
 //! The games of one or more files, batch by batch: the memory of an analysis does not grow with their number. Games none of
 //! whose moves can be read are copied.
 
-use crate::errors::FileError;
 use crate::pgn::text::STDIN;
 use crate::pgn::{Entry, PgnGame, Unreadable, open_games};
-use crate::shard::Shard;
-use crate::stderr_log::write_stderr;
+use crate::process::errors::FileError;
+use crate::process::shard::Shard;
+use crate::process::stderr_log::write_stderr;
 use nn::unpack::is_damage;
 use serde::{Deserialize, Serialize};
 use std::fs;

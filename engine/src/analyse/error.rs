@@ -1,7 +1,7 @@
 //! The error of an analysis.
 
 use super::journal::JournalError;
-use crate::errors::{FileError, wraps};
+use crate::process::errors::{FileError, wraps};
 use nn::EvalError;
 use std::fmt;
 

@@ -1,7 +1,7 @@
 //! Outputs that are too large to be written at once.
 
-use crate::errors::FileError;
-use crate::files::{JournalFile, OpenError, part_of, target};
+use crate::process::errors::FileError;
+use crate::process::files::{JournalFile, OpenError, part_of, target};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};

@@ -6,8 +6,8 @@
 
 use super::collection::Tally;
 use super::found::PositionResult;
-use crate::errors::{FileError, wraps};
-use crate::files::{JournalFile, OpenError, is_cut_journal, whole_lines};
+use crate::process::errors::{FileError, wraps};
+use crate::process::files::{JournalFile, OpenError, is_cut_journal, whole_lines};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fmt;

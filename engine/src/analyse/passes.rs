@@ -12,8 +12,8 @@ use super::journal::{Journal, Pass};
 use super::review::{Review, Rules};
 use crate::pgn::{PgnGame, Positions};
 use crate::play::analyst::{Analyst, Effort};
-use crate::progress::weighted;
-use crate::workers::{Crew, NEVER, deal};
+use crate::process::progress::weighted;
+use crate::process::workers::{Crew, NEVER, deal};
 use indicatif::ProgressBar;
 use std::collections::HashSet;
 

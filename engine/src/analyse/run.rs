@@ -13,9 +13,9 @@ use super::journal::{Journal, JournalError, Mark, Origin};
 use super::passes::{AnalysisProgress, Passes};
 use super::review::{Review, Rules};
 use super::sees::MOST_GAMES;
-use crate::interrupt::while_reading;
 use crate::pgn::PgnGame;
 use crate::play::analyst::{Analyst, Effort};
+use crate::process::interrupt::while_reading;
 use std::iter::Peekable;
 use std::path::{Path, PathBuf};
 

@@ -5,7 +5,7 @@
 use super::action::Action;
 use super::ending::{self, Ending, key};
 use super::epd;
-use crate::errors::quote;
+use crate::process::errors::quote;
 use nn::encode::composed;
 use shakmaty::fen::{Fen, ParseFenError};
 use shakmaty::uci::UciMove;

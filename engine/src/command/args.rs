@@ -3,11 +3,11 @@
 use super::output::Failure;
 use crate::chess::action::Action;
 use crate::chess::game::{Game, GameError};
-use crate::errors::quote;
 use crate::options::settings::Settings;
 use crate::options::{self, OptionError, OutOfRange};
 use crate::pgn::legal_move;
-use crate::stderr_log::write_stderr;
+use crate::process::errors::quote;
+use crate::process::stderr_log::write_stderr;
 use clap::builder::RangedU64ValueParser;
 use std::error::Error;
 use std::fmt;

@@ -2,13 +2,13 @@
 
 use super::args::read_line_end;
 use super::output::{Failure, Sink};
-use crate::errors::FileError;
 use crate::eval::table::{board, table};
 use crate::eval::{draw::draw, look::Inspection};
-use crate::files::write_whole;
 use crate::options::settings::Settings;
 use crate::play::network::load;
 use crate::play::setup::Setup;
+use crate::process::errors::FileError;
+use crate::process::files::write_whole;
 use clap::Args;
 use nn::evaluator::cpu::CpuEvaluator;
 use std::path::PathBuf;

@@ -1,8 +1,8 @@
 //! `mavka man`: the manual pages of this command line.
 
 use super::output::{Failure, Sink};
-use crate::errors::FileError;
-use crate::files::{make_folder, write_whole};
+use crate::process::errors::FileError;
+use crate::process::files::{make_folder, write_whole};
 use clap::Args;
 use clap_mangen::Man;
 use nn::files::read_regular;

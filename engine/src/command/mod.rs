@@ -82,8 +82,8 @@ impl Cli {
     /// Runs the command; prints its error.
     #[must_use]
     pub fn run(self) -> ExitCode {
-        crate::stderr_log::start();
-        crate::interrupt::survive_file_limit();
+        crate::process::stderr_log::start();
+        crate::process::interrupt::survive_file_limit();
         if self.version {
             return ended(version::print());
         }

@@ -1,8 +1,8 @@
 //! Output of commands: lines to standard output, and one error at the end.
 
-use crate::errors::printable;
-use crate::stderr_log::write_stderr;
-use crate::streams;
+use crate::process::errors::printable;
+use crate::process::stderr_log::write_stderr;
+use crate::process::streams;
 use std::error::Error;
 use std::fmt::Display;
 use std::io::{self, Write};

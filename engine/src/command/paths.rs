@@ -1,7 +1,7 @@
 //! Checks the files of every command line by argument names: no output is an input, another output, or anything but a
 //! regular file.
 
-use crate::files::{Named, OutputError, check_outputs};
+use crate::process::files::{Named, OutputError, check_outputs};
 use clap::{ArgMatches, Command};
 use std::any::TypeId;
 use std::collections::BTreeSet;

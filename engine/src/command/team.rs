@@ -2,13 +2,13 @@
 
 use super::args::read_line_end;
 use super::output::{Failure, Sink};
-use crate::errors::FileError;
 use crate::eval::table::board;
 use crate::eval::team::TeamView;
-use crate::files::write_whole;
 use crate::options::settings::Settings;
 use crate::play::lineup::{Lineup, LineupPlan};
 use crate::play::setup::Setup;
+use crate::process::errors::FileError;
+use crate::process::files::write_whole;
 use clap::Args;
 use std::path::PathBuf;
 

@@ -3,8 +3,6 @@
 use super::args::read_line_end;
 use super::output::{Failure, Sink};
 use crate::chess::game::Game;
-use crate::errors::FileError;
-use crate::files::{read_whole_text, write_whole};
 use crate::internal::boards::Boards;
 use crate::internal::check::check;
 use crate::internal::parse::parse;
@@ -16,6 +14,8 @@ use crate::internal::tree::tree;
 use crate::options::settings::Settings;
 use crate::play::network::{self, Network, NetworkError};
 use crate::play::setup::Setup;
+use crate::process::errors::FileError;
+use crate::process::files::{read_whole_text, write_whole};
 use clap::Args;
 use nn::EvalError;
 use nn::writer::{Backup, Decoder, DecoderWeights, Shape, Writer};

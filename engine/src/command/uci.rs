@@ -4,7 +4,7 @@ use super::output::Failure;
 use crate::options::Shown;
 use crate::play::network::Installed;
 use crate::play::setup::Setup;
-use crate::streams;
+use crate::process::streams;
 use clap::Args;
 use nn::kernels::Isa;
 use std::sync::Arc;

@@ -10,12 +10,12 @@ pub use finding::{Finding, Verdict};
 pub use guis::engine;
 
 use crate::chess::game::Game;
-use crate::files::{check_ordinary, target};
 use crate::markup::counted;
 use crate::options::settings::Settings;
 use crate::play::analyst::{Analyst, Effort};
-use crate::play::host;
 use crate::play::network::{Installed, load};
+use crate::process::files::{check_ordinary, target};
+use crate::process::host;
 use crate::syzygy::Tables;
 use nn::device::{Backend, is_cpu, pick};
 use nn::evaluator::self_check::{Checked, self_check};

@@ -2,7 +2,7 @@
 
 use crate::chess::action::Action;
 use crate::chess::game::{Game, GameError};
-use crate::errors::wraps;
+use crate::process::errors::wraps;
 use nn::EvalError;
 use nn::evaluator::{Imagined, Step, Transition, grounded, is_true};
 use shakmaty::fen::Fen;

@@ -3,7 +3,7 @@
 
 use crate::chess::action::Action;
 use crate::chess::game::Game;
-use crate::errors::wraps;
+use crate::process::errors::wraps;
 use mcts::Wdl;
 use nn::encode::MoveCode;
 use nn::evaluator::cpu::CpuEvaluator;

@@ -89,7 +89,7 @@ pub fn table(game: &Game, network: &Network, settings: &Settings) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::play::engine::Setup;
+    use crate::play::setup::Setup;
 
     /// The percentages of the line that begins with `name`.
     fn percents(text: &str, name: &str) -> Vec<f64> {

@@ -4,8 +4,8 @@
 //! has to do after a change, and its help text. Values are parsed here once; the rest of the engine sees
 //! the typed [`Settings`], whose `Default` has the defaults.
 
-use crate::errors::{quote, shorten};
 use crate::options::settings::Settings;
+use crate::process::errors::{quote, shorten};
 use std::fmt::{self, Write as _};
 use uci::{OptionKind, OptionSpec, SetOption};
 

@@ -6,7 +6,7 @@ use super::spelling::{Spelling, find};
 use super::tokens::{Kind, RESULTS, Token, plain, result};
 use crate::chess::epd;
 use crate::chess::game::Game;
-use crate::errors::shorten;
+use crate::process::errors::shorten;
 use shakmaty::san::SanPlus;
 use shakmaty::{Chess, Color, Position};
 use std::mem;

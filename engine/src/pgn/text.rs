@@ -1,7 +1,7 @@
 //! Bytes of text files, and their characters: decompressed, decoded, and refused where they are no text.
 
 use super::lines::{Extent, Lines, TextLine};
-use crate::errors::FileError;
+use crate::process::errors::FileError;
 use nn::unpack::{HEAD, Peeked, Unpacked, foreign, is_damage, read_buffered, refused};
 use std::fs::File;
 use std::io::{self, BufRead, Read};

@@ -15,9 +15,9 @@ use super::tree::session::SearchSession;
 use crate::chess::action::Action;
 use crate::chess::game::Game;
 use crate::options::settings::Settings;
+use crate::process::time::SystemClock;
 use crate::syzygy::Tables;
 use crate::syzygy::root::RootTables;
-use crate::time::SystemClock;
 use crate::world::AnyWorld;
 use crate::world::rules::check;
 use mcts::{Control, Snapshot, View};
@@ -281,9 +281,9 @@ impl Control<AnyWorld> for Watched<'_, '_> {
 
 #[cfg(test)]
 mod tests {
-    use super::network::{Only, hashed};
     use super::*;
     use crate::options::settings::WorldModel;
+    use crate::play::network::{Only, hashed};
 
     fn analyst() -> Analyst {
         let settings = Settings { threads: 1, hash_mb: 4, ..Settings::default() };

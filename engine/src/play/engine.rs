@@ -8,7 +8,6 @@
 use super::choices::Choices;
 use super::clock::limits::{Limits, mover_clock};
 use super::clock::signal::Signal;
-use super::host;
 use super::network::loader::{NetworkLoader, Ready};
 use super::network::warm_up::EvalTiming;
 use super::network::{self, Network};
@@ -22,7 +21,8 @@ use crate::chess::perft;
 use crate::options::settings::Settings;
 use crate::options::{Effect, Shown};
 use crate::output::Output;
-use crate::time::Clock;
+use crate::process::host;
+use crate::process::time::Clock;
 use crossbeam::channel::Receiver;
 use nn::rng::Rng;
 use std::hash::{BuildHasher, RandomState};

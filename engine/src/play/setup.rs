@@ -3,7 +3,7 @@
 use super::network::{Installed, Networks};
 use super::players::player::Players;
 use crate::options::Shown;
-use crate::time::{Clock, SystemClock};
+use crate::process::time::{Clock, SystemClock};
 use std::sync::Arc;
 
 /// What the engine needs from outside: its time and its networks.

@@ -11,7 +11,7 @@ mod conversion;
 mod edge;
 pub mod root;
 
-use crate::errors::quote_path;
+use crate::process::errors::quote_path;
 use mcts::Wdl;
 use shakmaty::{Chess, Position};
 use shakmaty_syzygy::{Metric, ProbeError, SyzygyError, Tablebase};

@@ -10,7 +10,7 @@ use crate::options::{self, Shown};
 use crate::output::{InputLog, Output};
 use crate::play::engine::Engine;
 use crate::play::setup::Setup;
-use crate::streams::for_each_line;
+use crate::process::streams::for_each_line;
 use crossbeam::channel::{self, Sender, select};
 use std::collections::VecDeque;
 use std::io::{BufRead, Write};

@@ -4,7 +4,7 @@ use crate::measure::accuracy;
 use clap::Args;
 use engine::command::args::positive;
 use engine::command::output::{Failure, Sink};
-use engine::interrupt::raised_by_ctrl_c;
+use engine::process::interrupt::raised_by_ctrl_c;
 use nn::kernels::Isa;
 use nn::kernels::gemm::Method;
 use nn::precision::Arithmetic;

@@ -12,7 +12,7 @@ use crate::games::team::matchmaker::Matchmaker;
 use crate::games::team::table::TeamSettings;
 use clap::{Args, Subcommand};
 use engine::command::output::{Failure, Sink};
-use engine::interrupt::raised_by_ctrl_c;
+use engine::process::interrupt::raised_by_ctrl_c;
 use games::connect4::ConnectFour;
 use games::hex::Hex;
 use games::net::{BoardNet, NetworkFile};

@@ -6,10 +6,10 @@ use engine::command::args::positive;
 use engine::command::output::{Failure, Sink};
 use engine::command::think::decoder;
 use engine::internal::teacher::Teacher;
-use engine::interrupt::raised_by_ctrl_c;
 use engine::options::settings::Settings;
 use engine::play::network::{Installed, Networks};
-use engine::progress::progress;
+use engine::process::interrupt::raised_by_ctrl_c;
+use engine::process::progress::progress;
 use nn::writer::{Backup, Shape, Writer};
 use std::path::PathBuf;
 

@@ -6,9 +6,9 @@ use crate::labels::label_job::Labelling;
 use clap::Args;
 use engine::command::args::read_option;
 use engine::command::output::Failure;
-use engine::interrupt::raised_by_ctrl_c;
-use engine::shard::Shard;
-use engine::stderr_log::write_stderr;
+use engine::process::interrupt::raised_by_ctrl_c;
+use engine::process::shard::Shard;
+use engine::process::stderr_log::write_stderr;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 

@@ -14,16 +14,16 @@ use crate::uci_client::{Fault, Timeouts};
 use clap::Args;
 use engine::command::args::{positive, settings_of};
 use engine::command::output::{Failure, Sink};
-use engine::errors::{FileError, printable};
-use engine::files::{
-    Named, check_folder, check_outputs, check_shared, make_folder, read_whole_text, write_whole,
-};
-use engine::interrupt::raised_by_ctrl_c;
 use engine::markup::counted;
 use engine::play::network::load;
-use engine::progress::answer_ctrl_c;
-use engine::shard::Shard;
-use engine::stderr_log::write_stderr;
+use engine::process::errors::{FileError, printable};
+use engine::process::files::{
+    Named, check_folder, check_outputs, check_shared, make_folder, read_whole_text, write_whole,
+};
+use engine::process::interrupt::raised_by_ctrl_c;
+use engine::process::progress::answer_ctrl_c;
+use engine::process::shard::Shard;
+use engine::process::stderr_log::write_stderr;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;

@@ -103,8 +103,8 @@ impl Cli {
     /// Runs the command; prints its error.
     #[must_use]
     pub fn run(self) -> ExitCode {
-        engine::stderr_log::start();
-        engine::interrupt::survive_file_limit();
+        engine::process::stderr_log::start();
+        engine::process::interrupt::survive_file_limit();
         let done = match self.command {
             Command::Uci(uci) => uci.run(),
             Command::Evalbench(bench) => evalbench::run(&bench),

@@ -9,12 +9,12 @@ use crate::uci_client::{Fault, Limit, Process};
 use clap::Args;
 use engine::command::args::{positive, read_option};
 use engine::command::output::{Failure, Sink};
-use engine::errors::FileError;
-use engine::files::csv_field;
-use engine::files::write_whole;
-use engine::interrupt::raised_by_ctrl_c;
-use engine::progress::progress;
-use engine::workers::Crew;
+use engine::process::errors::FileError;
+use engine::process::files::csv_field;
+use engine::process::files::write_whole;
+use engine::process::interrupt::raised_by_ctrl_c;
+use engine::process::progress::progress;
+use engine::process::workers::Crew;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 

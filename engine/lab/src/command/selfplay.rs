@@ -7,10 +7,10 @@ use crate::selfplay::game::Recipe;
 use crate::selfplay::run::{Played, SelfPlay};
 use clap::Args;
 use engine::command::output::Failure;
-use engine::interrupt::raised_by_ctrl_c;
 use engine::play::network::{Installed, Networks};
-use engine::shard::Shard;
-use engine::stderr_log::write_stderr;
+use engine::process::interrupt::raised_by_ctrl_c;
+use engine::process::shard::Shard;
+use engine::process::stderr_log::write_stderr;
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 

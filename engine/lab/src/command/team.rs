@@ -9,11 +9,11 @@ use crate::measure::puzzles::{Puzzle, Task};
 use crate::spread::spread;
 use clap::Args;
 use engine::command::output::{Failure, Sink};
-use engine::interrupt::raised_by_ctrl_c;
 use engine::play::lineup::{Lineup, LineupPlan};
 use engine::play::network::Installed;
-use engine::progress::progress;
-use engine::workers::{Crew, cores};
+use engine::process::interrupt::raised_by_ctrl_c;
+use engine::process::progress::progress;
+use engine::process::workers::{Crew, cores};
 use std::path::PathBuf;
 
 /// Compare a team of players with its first player: puzzles solved by each, by anyone, and by each rule's choice.

@@ -9,7 +9,7 @@ use crate::plots::{Curve, Picture};
 use clap::Args;
 use engine::command::args::positive;
 use engine::command::output::{Failure, Sink};
-use engine::interrupt::raised_by_ctrl_c;
+use engine::process::interrupt::raised_by_ctrl_c;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 

@@ -2,8 +2,8 @@
 
 use super::record::RecordError;
 use crate::plots::PlotError;
-use engine::errors::FileError;
-use engine::files::{OpenError, OutputError, whole_lines};
+use engine::process::errors::FileError;
+use engine::process::files::{OpenError, OutputError, whole_lines};
 use games::net::UnfitNetwork;
 use nn::files::{MAX_TEXT, read_regular};
 use nn::parameter_file::CheckpointError;

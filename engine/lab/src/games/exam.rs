@@ -2,8 +2,8 @@
 
 use super::error::{LearnError, read_own_text};
 use super::exact::{BookSolver, Exact, published_hex};
-use engine::errors::FileError;
-use engine::files::write_whole;
+use engine::process::errors::FileError;
+use engine::process::files::write_whole;
 use games::connect4::{ConnectFour, Discs};
 use games::game::Game;
 use games::hex::{Hex, Stones};

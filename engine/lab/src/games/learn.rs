@@ -15,9 +15,9 @@ use super::teacher::Teacher;
 use super::team::labels::labelled;
 use super::team::table::{PLAYERS, STANDINGS, Table};
 use super::trainer::{Trainer, Training};
-use engine::errors::FileError;
-use engine::files::{JournalFile, check_folder, write_whole};
-use engine::progress::progress;
+use engine::process::errors::FileError;
+use engine::process::files::{JournalFile, check_folder, write_whole};
+use engine::process::progress::progress;
 use games::game::Game;
 use games::net::{BoardNet, NetworkFile, UnfitNetwork};
 use nn::files::{MAX_TEXT, read_unpacked};
@@ -100,7 +100,10 @@ impl<'a, G: Solved> Run<'a, G> {
         check_settings(settings, &folder.join(CONFIG))?;
         let mut journal = JournalFile::open(&folder.join("progress.jsonl"))?;
         let bytes = journal.read()?;
-        journal.truncate(engine::files::whole_lines(&bytes).map(<[u8]>::len).sum(), bytes.len())?;
+        journal.truncate(
+            engine::process::files::whole_lines(&bytes).map(<[u8]>::len).sum(),
+            bytes.len(),
+        )?;
         let rows = read_lines(&folder.join("progress.jsonl"), &bytes)?;
         let mut rows = progress::latest(rows);
         let mut trainer = Trainer::new(first_network(game, settings)?);
@@ -262,7 +265,7 @@ impl<'a, G: Solved> Run<'a, G> {
         let bytes = journal.read()?;
         let mut records =
             read_games(self.game, &bytes).map_err(|why| LearnError::Games(part.clone(), why))?;
-        let whole = engine::files::whole_lines(&bytes).map(<[u8]>::len).sum();
+        let whole = engine::process::files::whole_lines(&bytes).map(<[u8]>::len).sum();
         journal.truncate(whole, bytes.len())?;
         let Play { games, .. } = self.settings.play;
         let missing: Vec<usize> =

@@ -5,7 +5,7 @@ use super::exact::Exact;
 use super::exam::{Kind, Marks, Question, Solved, mark, questions, share, without_search};
 use super::learned::{Tracked, imagining, track};
 use super::openings;
-use engine::progress::progress;
+use engine::process::progress::progress;
 use games::game::Game;
 use games::net::BoardNet;
 use games::player::{Player, network_params};

@@ -3,8 +3,8 @@
 use super::error::LearnError;
 use super::losses::LOSSES;
 use crate::plots::{Curve, Picture};
-use engine::errors::FileError;
-use engine::files::{JournalFile, write_whole};
+use engine::process::errors::FileError;
+use engine::process::files::{JournalFile, write_whole};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! Games of self-play as lines of JSON, one game a line. Positions are not stored: the moves lead to them, and every one is checked.
 
 use super::sample::Sample;
-use engine::files::whole_lines;
+use engine::process::files::whole_lines;
 use games::game::Game;
 use games::world::INTRINSIC;
 use mcts::Wdl;

@@ -4,8 +4,8 @@ use super::error::{LearnError, read_own_text};
 use super::exam::Solved;
 use super::measure::contest;
 use super::settings::Settings;
-use engine::errors::FileError;
-use engine::files::write_whole;
+use engine::process::errors::FileError;
+use engine::process::files::write_whole;
 
 use games::net::{BoardNet, NetworkFile};
 use std::path::Path;

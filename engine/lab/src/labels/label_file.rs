@@ -3,7 +3,7 @@
 
 use engine::chess::action::Action;
 use engine::chess::game::{Game, GameError};
-use engine::errors::{FileError, quote};
+use engine::process::errors::{FileError, quote};
 use nn::files::read_unpacked;
 use serde_json::{Map, Value, json};
 use std::fmt;

@@ -4,12 +4,12 @@
 use super::annotate::{Annotator, Effort, LabelError, LabelTask};
 use super::label_file::{self, LabelledPosition, LabelsError, Recipe};
 use crate::spread::spread;
-use engine::errors::{FileError, wraps};
-use engine::files::{JournalFile, OpenError, is_cut_journal, whole_lines};
-use engine::interrupt::while_reading;
-use engine::progress::progress;
-use engine::shard::Shard;
-use engine::workers::{Crew, cores, deal};
+use engine::process::errors::{FileError, wraps};
+use engine::process::files::{JournalFile, OpenError, is_cut_journal, whole_lines};
+use engine::process::interrupt::while_reading;
+use engine::process::progress::progress;
+use engine::process::shard::Shard;
+use engine::process::workers::{Crew, cores, deal};
 use nn::files::is_packed;
 use nn::rng::Rng;
 use std::collections::HashSet;

@@ -4,7 +4,7 @@
 use super::annotate::stored_values;
 use crate::openings::{self, Opening, OpeningsError};
 use engine::chess::game::Game;
-use engine::errors::wraps;
+use engine::process::errors::wraps;
 use nn::encode::moves::canonical_move;
 use nn::rng::Rng;
 use shakmaty::{CastlingMode, Position};

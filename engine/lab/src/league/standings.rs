@@ -6,8 +6,8 @@ use super::pairing::meetings;
 use super::ratings::rate;
 use crate::matches::elo::Z95;
 use crate::matches::tally::Record;
-use engine::files::csv_field;
 use engine::markup::counted;
+use engine::process::files::csv_field;
 use std::fmt::Write as _;
 
 /// A row of the table.

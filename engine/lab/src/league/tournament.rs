@@ -5,7 +5,7 @@ use super::config::League;
 use crate::matches::rules::Played;
 use crate::matches::stage::{Job, Schedule};
 use crate::openings::{self, Opening};
-use engine::shard::Shard;
+use engine::process::shard::Shard;
 use nn::rng::Rng;
 use shakmaty::ByColor;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

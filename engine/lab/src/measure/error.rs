@@ -2,8 +2,8 @@
 
 use crate::plots::PlotError;
 use engine::chess::game::GameError;
-use engine::errors::{FileError, wraps};
 use engine::play::network::NetworkError;
+use engine::process::errors::{FileError, wraps};
 use nn::EvalError;
 use std::error::Error;
 use std::fmt;

@@ -1,6 +1,6 @@
 //! Why a picture cannot be drawn.
 
-use engine::errors::FileError;
+use engine::process::errors::FileError;
 use plotters::drawing::DrawingAreaErrorKind;
 use std::error::Error;
 use std::fmt;

@@ -3,7 +3,7 @@
 use super::labels::ticks;
 use crate::plots::svg;
 use crate::plots::{FiguresError, PlotError};
-use engine::errors::FileError;
+use engine::process::errors::FileError;
 use plotters::prelude::*;
 use std::path::Path;
 use train::network::Loss;

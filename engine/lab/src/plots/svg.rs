@@ -1,8 +1,8 @@
 //! Pictures as SVG files: drawn in memory, then written whole, so that a full disk or a kill keeps the old picture.
 
 use super::error::PlotError;
-use engine::errors::FileError;
-use engine::files::write_whole;
+use engine::process::errors::FileError;
+use engine::process::files::write_whole;
 use plotters::coord::Shift;
 use plotters::drawing::{DrawingArea, DrawingAreaErrorKind, IntoDrawingArea};
 use plotters::prelude::{SVGBackend, WHITE};

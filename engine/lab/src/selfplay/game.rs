@@ -85,7 +85,7 @@ impl fmt::Display for SelfPlayError {
 
 impl std::error::Error for SelfPlayError {}
 
-engine::errors::wraps! { SelfPlayError: Eval(EvalError), Data(DataError) }
+engine::process::errors::wraps! { SelfPlayError: Eval(EvalError), Data(DataError) }
 
 impl<'a> SelfPlayer<'a> {
     /// A player that searches as the recipe's options say. `stop` ends a game without a record.

@@ -7,7 +7,7 @@ use crate::measure::MeasureError;
 use crate::plots::{Curve, Picture};
 use clap::Args;
 use engine::command::args::positive;
-use engine::workers::cores;
+use engine::process::workers::cores;
 use nn::checkpoint::Network;
 use nn::device::{Backend, Device, is_cpu, pick, sgemm_peak};
 use nn::encode::canonical_moves;

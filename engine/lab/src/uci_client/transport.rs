@@ -2,7 +2,7 @@
 //! that tests can lose on time without waiting.
 
 use crossbeam::channel::{Receiver, RecvTimeoutError, Sender, unbounded};
-use engine::streams::for_each_line;
+use engine::process::streams::for_each_line;
 use std::collections::VecDeque;
 use std::ffi::OsStr;
 use std::io::{self, BufReader, Write};

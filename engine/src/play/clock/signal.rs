@@ -3,7 +3,7 @@
 //! Each search owns its signal, so a late `stop` can only reach the search it was meant for.
 
 use super::limits::Limits;
-use crate::time::Clock;
+use crate::process::time::Clock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -177,9 +177,9 @@ fn nanos(duration: Duration) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::Budget;
     use super::*;
-    use crate::time::ManualClock;
+    use crate::play::clock::Budget;
+    use crate::process::time::ManualClock;
 
     fn signal(hard: u64, ponder: bool, infinite: bool) -> (Arc<ManualClock>, Signal) {
         let clock = Arc::new(ManualClock::default());

@@ -80,11 +80,11 @@ impl Drop for End<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::Budget;
-    use super::limits::Limits;
     use super::*;
     use crate::chess::game::Game;
-    use crate::time::ManualClock;
+    use crate::play::clock::Budget;
+    use crate::play::clock::limits::Limits;
+    use crate::process::time::ManualClock;
     use mcts::{Line, Wdl};
     use std::sync::{Arc, mpsc};
     use std::time::Duration;

@@ -9,7 +9,7 @@ use super::warm_up::EvalTiming;
 use crate::options::settings::{Backend, Settings};
 use crate::output::Output;
 use crate::play::network::{Network, NetworkError, Networks};
-use crate::time::Clock;
+use crate::process::time::Clock;
 use nn::EvalError;
 use nn::evaluator::cached::Cached;
 use nn::evaluator::fallback::Fallback;

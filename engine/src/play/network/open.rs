@@ -2,9 +2,9 @@
 
 use super::warm_up::{EvalTiming, warm_up};
 use crate::options::settings::{Backend, Settings};
-use crate::play::host::{self, CacheShortage};
 use crate::play::network::{self, Network, NetworkError, Networks};
-use crate::time::Clock;
+use crate::process::host::{self, CacheShortage};
+use crate::process::time::Clock;
 use nn::evaluator::cached::Cached;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};

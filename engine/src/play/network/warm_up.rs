@@ -2,7 +2,7 @@
 //! it answers and in which batches, once, before the engine says that it is ready.
 
 use super::{Network, NetworkError};
-use crate::time::Clock;
+use crate::process::time::Clock;
 use nn::encode::MoveCode;
 use nn::{EvalError, Query, Step};
 use shakmaty::{Chess, Position};
@@ -128,7 +128,7 @@ fn best(measured: &[(usize, Duration)]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::time::ManualClock;
+    use crate::process::time::ManualClock;
     use nn::evaluator::fake::{Breakdown, Failing, Hashed};
     use nn::{EvalError, Evaluation, Evaluator};
     use std::sync::Arc;

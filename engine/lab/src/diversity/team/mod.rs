@@ -10,8 +10,8 @@ pub mod task;
 
 use crate::measure::MeasureError;
 use engine::play::lineup::{Lineup, Look};
+use engine::process::workers::{Crew, deal};
 use engine::team::{Opinion, TeamRule, choose};
-use engine::workers::{Crew, deal};
 use mcts::Snapshot;
 use tally::{Tally, Tried, View};
 use task::{Item, Verdict};

@@ -1,6 +1,6 @@
 //! Journals of earlier versions in today's words: their first line, and the options that have other names now.
 
-use engine::files::whole_lines;
+use engine::process::files::whole_lines;
 use serde_json::Value;
 
 /// Key of the first line before the laboratory was a program of its own (November 2026), and since.

@@ -6,8 +6,8 @@ use engine::chess::action::Action;
 use engine::chess::game::Game;
 use engine::options::settings::Settings;
 use engine::play::players::head_player::{Head, Question};
-use engine::progress::progress;
-use engine::workers::Crew;
+use engine::process::progress::progress;
+use engine::process::workers::Crew;
 use engine::world::rules::State;
 use nn::{EvalError, Evaluator};
 use shakmaty::Position;
@@ -103,7 +103,7 @@ pub(super) fn examples(puzzles: &[Puzzle]) -> [Vec<Example>; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use engine::workers::NEVER;
+    use engine::process::workers::NEVER;
     use nn::evaluator::fake::{Breakdown, Failing};
 
     /// White can capture or block.

@@ -1,6 +1,6 @@
 //! Tables of measured sets: text of at most 100 columns, and CSV.
 
-use engine::files::csv_field;
+use engine::process::files::csv_field;
 use std::fmt;
 use std::fmt::Write as _;
 use train::metrics::{Metrics, Row, Unit};

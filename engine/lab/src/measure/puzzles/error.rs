@@ -1,7 +1,7 @@
 //! Error of a line of a file of puzzles. Names the text that is wrong.
 
 use engine::chess::game::GameError;
-use engine::errors::{quote, wraps};
+use engine::process::errors::{quote, wraps};
 use std::fmt;
 
 /// Error of a line.

@@ -5,7 +5,7 @@ use super::{Puzzle, Task, read};
 use crate::measure::MeasureError;
 use crate::spread::spread;
 use engine::pgn::text::read_decoded;
-use engine::stderr_log::write_stderr;
+use engine::process::stderr_log::write_stderr;
 use std::path::Path;
 
 /// At most `limit` puzzles of a file, evenly spaced; the file may be compressed, and in UTF-8, UTF-16 or Latin-1. Reports

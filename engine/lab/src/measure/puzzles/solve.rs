@@ -1,7 +1,7 @@
 //! Runs many puzzles in parallel, one solver per worker.
 
 use super::{Attempt, Puzzle, Solver, attempt};
-use engine::workers::{Crew, deal};
+use engine::process::workers::{Crew, deal};
 
 /// Runs all puzzles with several solvers; `listen` is called for each attempt on the calling thread, in order of
 /// completion. Stops at the first error.
@@ -30,7 +30,7 @@ mod tests {
     use crate::measure::puzzles::Task;
     use engine::chess::action::Action;
     use engine::chess::game::Game;
-    use engine::workers::NEVER;
+    use engine::process::workers::NEVER;
 
     fn puzzles(count: usize) -> Vec<Puzzle> {
         let game = Game::default();

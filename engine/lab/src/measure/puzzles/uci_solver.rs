@@ -6,7 +6,7 @@ use crate::uci_client::{Fault, Limit, Player, SearchAnswer, Timeouts, Transport}
 use engine::chess::action::Action;
 use engine::chess::epd;
 use engine::chess::game::Game;
-use engine::errors::wraps;
+use engine::process::errors::wraps;
 use shakmaty::Position;
 use std::fmt;
 use std::time::Duration;

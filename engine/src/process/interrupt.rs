@@ -84,7 +84,7 @@ mod tests {
             exit(DONE);
         }
         let mut child = Command::new(std::env::current_exe().unwrap());
-        child.args(["--exact", &format!("interrupt::tests::{name}")]).env(CHILD, "1");
+        child.args(["--exact", &format!("process::interrupt::tests::{name}")]).env(CHILD, "1");
         child.output().unwrap().status.code()
     }
 

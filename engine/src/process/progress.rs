@@ -1,7 +1,7 @@
 //! The bar on stderr that long commands show: how far, how long, and how long still.
 
-use crate::interrupt::answer_when;
-use crate::stderr_log::write_stderr;
+use super::interrupt::answer_when;
+use super::stderr_log::write_stderr;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

@@ -1,7 +1,7 @@
 //! What this process may use: requests for threads and memory are granted up to the limits of the machine and of a container.
 
 use super::memory_limit::{self, Read};
-use crate::workers::cores;
+use super::workers::cores;
 use std::fmt;
 use std::fs;
 use std::path::Path;
@@ -27,7 +27,7 @@ pub fn hash_mb(wanted: usize, held: usize) -> usize {
 
 /// The same on a machine with `free` MB; None where it does not say.
 #[must_use]
-pub(super) fn granted_mb(wanted: usize, held: usize, free: Option<usize>) -> usize {
+pub(crate) fn granted_mb(wanted: usize, held: usize, free: Option<usize>) -> usize {
     match free {
         Some(free) => wanted.min((free + held).saturating_sub(SPARE_MB)).max(1),
         None => wanted.max(1),
@@ -72,7 +72,7 @@ fn cache_mb_of(wanted: usize, hash_mb: usize, read: Read<'_>) -> (usize, Option<
 }
 
 /// Memory that machine and limits leave without swapping, in MB, where they say so.
-pub(super) fn available_mb() -> Option<usize> {
+pub(crate) fn available_mb() -> Option<usize> {
     let bytes = available(&|path| fs::read_to_string(path).ok())?;
     usize::try_from(bytes >> 20).ok()
 }

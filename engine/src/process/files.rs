@@ -1,7 +1,7 @@
 //! Files that a kill must not spoil: texts written whole or not at all, and journals of one JSON value a line. Which
 //! files a command may write. Fields of CSV files.
 
-use crate::errors::FileError;
+use super::errors::FileError;
 use nn::files::{MAX_TEXT, is_at, read_limited, read_text};
 pub use nn::files::{
     check_ordinary, check_writable, make_folder, part_of, target, try_lock, write_whole,
