@@ -65,9 +65,9 @@ fn analyst() -> Analyst {
     Analyst::new(&Only(hashed()), settings).unwrap()
 }
 
-fn of(games: &[PgnGame]) -> Batches<'static> {
+fn of(games: &[PgnGame]) -> Batches<'_> {
     let entry = |game: PgnGame| Ok(Entry::Game(Box::new(game)));
-    Batches::new(games.to_vec().into_iter().map(entry), MOST_GAMES)
+    Batches::new(games.iter().cloned().map(entry), MOST_GAMES)
 }
 
 fn origin() -> Origin {
