@@ -228,11 +228,21 @@ fn comments_and_names_use_the_fields_words() {
     assert!(files.len() > 200, "only {} files read", files.len());
     let mut found = Vec::new();
     for path in files {
-        for finding in words::forbidden(&fs::read_to_string(&path).unwrap()) {
+        let source = fs::read_to_string(&path).unwrap();
+        for finding in words::forbidden(&source) {
             found.push(format!("{}:{}: {}", path.display(), finding.line, finding.phrase));
         }
+        let inverted = words::inverted(&source).into_iter();
+        found.extend(inverted.map(|line| format!("{}:{line}: the subject first", path.display())));
     }
     assert!(found.is_empty(), "say it in words that an engineer would search for: {found:#?}");
+}
+
+#[test]
+fn sentences_without_their_subject_first_are_found() {
+    let source = "/// What it is.\nfn f() {} // A word: of no use. Of none.\n//! Says\n//! what. That\n/* Who? */";
+    assert_eq!(words::inverted(source), [1, 2, 4, 5]);
+    assert!(words::inverted("/// So it is\n/// That: no, What else\nlet What = 1;").is_empty());
 }
 
 #[test]

@@ -105,7 +105,7 @@ fn code_spans(line: &str) -> impl Iterator<Item = &str> {
     line.split('`').skip(1).step_by(2)
 }
 
-/// What the options' marks enclose.
+/// The text between the options' marks.
 fn options_of(text: &str) -> &str {
     let (_, after) = text.split_once(OPTIONS_BEGIN).expect("the mark of the options");
     let (_, table) = after.split_once("-->").expect("the end of that mark");
@@ -196,7 +196,7 @@ fn command_lines(text: &str) -> (Vec<String>, Vec<String>) {
     (lines.collect(), spans.collect())
 }
 
-/// What `program`'s parser has against a command line of it; none if it is another program's.
+/// The fault that `program`'s parser finds in a command line of it; none if it is another program's.
 fn fault(line: &str, program: &str, cli: &clap::Command) -> Option<ErrorKind> {
     let words = shlex::split(line).unwrap_or_else(|| panic!("no command line: {line}"));
     if words.first().map(String::as_str) != Some(program) {
@@ -290,7 +290,7 @@ fn anchors(text: &str) -> BTreeSet<String> {
 }
 
 fn anchor(heading: &str) -> String {
-    // Of a link, the text alone.
+    // The text alone of a link.
     let text = heading.replace("](", "\u{0}").replace('[', "");
     let text: String = text
         .split('\u{0}')

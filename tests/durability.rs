@@ -105,7 +105,7 @@ fn signal(child: &Child, name: &str) {
     assert!(sent.unwrap().success());
 }
 
-/// What a command says on stderr beside its progress and its cost.
+/// A command's stderr without its progress and its cost.
 fn errors(output: &Output) -> Vec<String> {
     let progress = |line: &str| {
         line.contains(" positions: about ")

@@ -58,7 +58,7 @@ pub fn circles(uses: &Uses) -> Vec<BTreeSet<String>> {
     found
 }
 
-/// What a path leads to.
+/// The target of a path.
 enum Target {
     /// Something that this file defines.
     File(String),
@@ -272,7 +272,7 @@ impl<'ast> Visit<'ast> for Module {
         }
     }
 
-    /// Who may see a name is no use of a file: `pub(super)`.
+    /// A name's visibility is no use of a file: `pub(super)`.
     fn visit_vis_restricted(&mut self, _: &'ast syn::VisRestricted) {}
 
     fn visit_path(&mut self, path: &'ast syn::Path) {
@@ -280,7 +280,7 @@ impl<'ast> Visit<'ast> for Module {
         visit::visit_path(self, path);
     }
 
-    /// What stands inside a macro's brackets is no syntax yet, only words.
+    /// The inside of a macro's brackets is no syntax yet, only words.
     fn visit_macro(&mut self, call: &'ast syn::Macro) {
         let text = call.tokens.to_string().replace(" :: ", "::");
         let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == ':';

@@ -1,7 +1,7 @@
 //! Integration tests of the whole house live beside this file as `[[test]]` entries; what several of
 //! them need is here: a UCI session inside the process, fake networks, seeded dice.
 //!
-//! A session fails loudly when an answer does not come. That is a guard against hanging, not a
+//! A session fails loudly when an answer does not come. This is a guard against hanging, not a
 //! measurement: no test here passes or fails by how long something took.
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
@@ -171,7 +171,7 @@ impl Session {
         Some(line)
     }
 
-    /// What holds for every line of every session.
+    /// Checks of every line of every session.
     fn watch(&mut self, line: &str) {
         let words: Vec<&str> = line.split(' ').collect();
         if line.starts_with("info ") && words.get(1) != Some(&"string") {

@@ -1,4 +1,4 @@
-//! What must hold in every game: checked along seeded random ones, standard and Chess960. A failure
+//! Properties of every game: checked along seeded random ones, standard and Chess960. A failure
 //! prints its seed.
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]

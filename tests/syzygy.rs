@@ -64,7 +64,7 @@ fn random_rook_ending(dice: &mut Dice) -> Game {
 fn three_men_are_known() {
     let tables = tables();
     for (fen, wdl) in [
-        // Who has the opposition decides.
+        // The opposition decides.
         ("8/4k3/8/4K3/4P3/8/8/8 w - - 0 1", Wdl::DRAW),
         ("8/4k3/8/4K3/4P3/8/8/8 b - - 0 1", Wdl::LOSS),
         // In the square of the pawn or out of it.
@@ -106,7 +106,7 @@ fn the_root_keeps_the_moves_that_keep_the_result() {
     // Taking the rook draws, all else loses.
     let saved = game("8/8/8/8/8/5k2/4R3/7K b - - 0 1");
     assert_eq!((names(&saved), root(&saved).value()), (vec!["f3e2".to_owned()], Some(Wdl::DRAW)));
-    // What the GUI left out does not come back.
+    // A castling right that the GUI left out does not come back.
     let queen = game("8/8/8/3k4/8/8/8/KQ6 w - - 0 1");
     let bad = [engine::Action::from_uci("b1a2", queen.position()).unwrap()];
     assert!(RootTables::new(&tables(), &queen, &bad).is_some_and(|root| root.best() == bad));

@@ -396,7 +396,7 @@ fn a_move_is_evaluated_whatever_the_clock_says() {
 #[test]
 fn a_move_is_evaluated_even_if_that_takes_longer_than_its_share_of_the_clock() {
     let clock = Arc::new(ManualClock::default());
-    // Of a second, a move may take 240 ms; two evaluations take 320.
+    // A move may take 240 ms of a second; two evaluations take 320.
     let slow = Slow { clock: clock.clone(), takes: Duration::from_millis(160) };
     let mut session = Session::start(Setup { clock, ..setup(slow) });
     session.send("setoption name Threads value 1");

@@ -57,7 +57,7 @@ fn a_blunder_check_that_is_reported_was_played() {
     assert_eq!(answers, 4);
 }
 
-/// What White has beside its king, and Black. White wins many or all of these.
+/// White's men beside its king, and Black's. White wins many or all of these.
 const ENDINGS: [(&str, &str); 23] = [
     ("Q", ""),
     ("R", ""),
@@ -115,7 +115,7 @@ fn resist(game: &Game, mates: Option<&ShortestMates>, base: &Tablebase<Chess>) -
         let distance = || base.probe_dtz(after.position()).unwrap().ignore_rounding().0;
         match mate {
             Some(plies) => plies,
-            // What does not lose is best of all.
+            // A move that does not lose is best of all.
             None => u32::try_from(distance()).ok().filter(|plies| *plies > 0).unwrap_or(u32::MAX),
         }
     };

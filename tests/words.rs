@@ -39,6 +39,31 @@ pub fn forbidden(source: &str) -> Vec<Finding> {
     found
 }
 
+/// Words that a sentence does not begin with: its subject comes first.
+pub const NO_BEGINNING: [&str; 5] = ["What", "Of", "Who", "Whose", "That"];
+
+/// Lines of the comments' sentences that begin with one of [`NO_BEGINNING`], counted from 1.
+pub fn inverted(source: &str) -> Vec<usize> {
+    let (mut found, mut begins) = (Vec::new(), true);
+    for token in tokens(source) {
+        let Token::Comment(line, text) = token else {
+            begins = true;
+            continue;
+        };
+        for (below, text) in text.lines().enumerate() {
+            let text = text.trim_start_matches(['/', '!', '*', '-', ' ']);
+            begins |= text.is_empty();
+            for word in text.split_whitespace() {
+                if begins && NO_BEGINNING.contains(&word.trim_matches(['*', ',', '`'])) {
+                    found.push(line + below);
+                }
+                begins = word.ends_with(['.', '!', '?', ':']);
+            }
+        }
+    }
+    found
+}
+
 /// The identifiers and keywords of a Rust source file, outside comments and literals, with their lines.
 pub fn identifiers(source: &str) -> Vec<(usize, &str)> {
     let named = |token| match token {

@@ -33,18 +33,18 @@ const TREE_MB: usize = 64;
 /// Leaves in a minibatch.
 const BATCH: usize = 8;
 
-/// What to search, and what evaluates the leaves.
+/// The positions to search, and the evaluator of the leaves.
 #[derive(Clone, Debug)]
 pub struct Bench {
     /// Playouts for each position.
     pub nodes: u64,
-    /// What evaluates the leaves.
+    /// The evaluator of the leaves.
     pub evaluator: EvaluatorKind,
     /// Search threads; the signature repeats with one only.
     pub threads: usize,
 }
 
-/// What evaluates the leaves.
+/// The evaluator of the leaves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EvaluatorKind {
     /// Made-up values: fast, and the same on every machine.
@@ -70,7 +70,7 @@ pub enum BenchError {
     Search {
         /// The position.
         fen: String,
-        /// What the evaluator said.
+        /// The evaluator's error.
         why: EvalError,
     },
 }
@@ -87,7 +87,7 @@ impl fmt::Display for BenchError {
 
 impl Error for BenchError {}
 
-/// What a bench found.
+/// The result of a bench.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Total {
     /// Playouts of all positions.

@@ -14,7 +14,7 @@ use crate::{
 pub enum PathCounts {
     /// After the descent: this number on every node except the last, which has none.
     Descended(u32),
-    /// Of a leaf in flight: see [`virtual_count`].
+    /// A leaf in flight: see [`virtual_count`].
     InFlight(VirtualCounts),
 }
 

@@ -2,7 +2,7 @@
 //! node's state. Only bits and memory orderings; no tree, no PUCT.
 //!
 //! Values are fixed-point integers, so that a backup is an atomic add and the order of adds cannot change a
-//! sum. Counts and sums are separate words: a reader may see one playout's visit without its value. That skews
+//! sum. Counts and sums are separate words: a reader may see one playout's visit without its value. This skews
 //! one mean by one sample for an instant; every sum is exact once the adds are done.
 
 use crate::{

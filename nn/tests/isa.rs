@@ -12,7 +12,7 @@ use shakmaty::{Chess, Position};
 
 const SIDE: usize = 64;
 
-/// What the kernels of `isa` make of the same numbers: a product, a softmax and a layer norm.
+/// The answers of the kernels of `isa` to the same numbers: a product, a softmax and a layer norm.
 fn answers(isa: Isa) -> [Vec<f32>; 3] {
     let numbers: Vec<f32> = (0..SIDE * SIDE).map(|i| (i * 37 % 101) as f32 / 17.0 - 3.0).collect();
     let square = Mat::new(&numbers, SIDE, SIDE, SIDE);

@@ -1,4 +1,4 @@
-//! What holds for every file of games, readable or not: it is read without a panic, and written and read again it has the same
+//! Properties of every file of games, readable or not: it is read without a panic, and written and read again it has the same
 //! games, moves, results and tags. For the seeded test and for the fuzz target of cargo-fuzz.
 
 use engine::analyse::annotate;

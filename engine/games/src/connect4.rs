@@ -110,7 +110,7 @@ impl ConnectFour {
 pub enum MoveError {
     /// The text is no column.
     NoColumn {
-        /// What was read.
+        /// The text read.
         text: String,
         /// Number of columns.
         columns: u32,

@@ -46,7 +46,7 @@ pub struct Gtp {
     turns: Vec<Turn>,
     /// True if the swap rule holds, for both sides: in what the player thinks, and in the moves.
     swap: bool,
-    /// What `time_left` said, by colour, White first.
+    /// The answers to `time_left`, by colour, White first.
     time_left: [Option<Duration>; 2],
 }
 

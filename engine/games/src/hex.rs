@@ -46,7 +46,7 @@ pub const SWAP: &str = "swap-pieces";
 pub enum MoveError {
     /// The text is no cell.
     NoCell {
-        /// What was read.
+        /// The text read.
         text: String,
         /// The cell in the last corner.
         last: String,

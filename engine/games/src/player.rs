@@ -21,7 +21,7 @@ pub struct Player<G: Game, J: Judge<G>> {
     pub playouts: u64,
 }
 
-/// Exploration of a search with a network. Chess's 0.65 with a policy that it flattens is too little here. Of 468 Connect Four positions
+/// Exploration of a search with a network. Chess's 0.65 with a policy that it flattens is too little here. In 468 Connect Four positions
 /// 400 playouts kept the value in 88.9, 88.2, 88.2 and 86.5 % with 0.7, 1, 1.5 and 2.5, by a network that learned from games with 2.5.
 const EXPLORATION: f32 = 1.0;
 
@@ -40,7 +40,7 @@ pub fn network_params(seed: u64) -> Params {
     }
 }
 
-/// What judges positions.
+/// The evaluator of positions.
 #[derive(Clone, Debug)]
 pub enum Source {
     /// The first of these networks that plays the board; random games if there is none.

@@ -47,7 +47,7 @@ impl Opening {
 /// An invalid opening.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvalidOpening {
-    /// What is counted: lines of EPD, games of PGN.
+    /// The unit counted: lines of EPD, games of PGN.
     pub unit: &'static str,
     /// Its number, from 1.
     pub number: usize,
@@ -274,7 +274,7 @@ mod tests {
             fault("1. f3 e5 2. g4 Qh4# 0-1").contains("game 1 is no opening: the game is over")
         );
         assert!(fault("[Variant \"Atomic\"]\n\n1. e4 *").contains("`Atomic`"));
-        // What is not of the game's own moves does not matter.
+        // Variations and comments do not matter.
         assert_eq!(read_pgn("1. e4 (1. Nx9) e5 $999 *", false).unwrap().len(), 1);
     }
 

@@ -39,7 +39,7 @@ pub struct Unread {
     pub number: usize,
     /// Its lines.
     pub raw: String,
-    /// What is wrong with it.
+    /// The fault.
     pub why: Unreadable,
 }
 
@@ -103,7 +103,7 @@ pub struct Batches<'a> {
 }
 
 impl<'a> Batches<'a> {
-    /// The games of files, `-` for standard input; plain, or compressed by gzip or zstd. Of a shard the games are counted first.
+    /// The games of files, `-` for standard input; plain, or compressed by gzip or zstd. For a shard the games are counted first.
     ///
     /// # Errors
     /// A file cannot be read, or is read only once and has to be counted.

@@ -15,7 +15,7 @@ const PRIOR_POSITIONS: f64 = 100.0;
 /// Time for each playout, alpha-beta search included, in evaluations of a single position: 2 on a busy Intel Xeon.
 const EVALUATIONS: f64 = 2.0;
 
-/// What an analysis takes.
+/// Time and nodes of an analysis.
 #[derive(Clone, Debug)]
 pub struct Cost {
     /// Games.

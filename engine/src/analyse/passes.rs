@@ -23,7 +23,7 @@ pub const SECOND_EFFORT: u32 = 4;
 /// idle at the end of a single game. Guess.
 const SEGMENT: usize = 24;
 
-/// Who searches, how long, and until when.
+/// The searcher, its effort, and the signal to stop.
 pub struct Passes<'a> {
     /// Its siblings search.
     pub analyst: &'a Analyst,

@@ -75,13 +75,13 @@ impl Value {
         Value { win: choice.win(), mate: choice.mate }
     }
 
-    /// That of the position before a move to this one, for its mover, if it plays the move.
+    /// The value of the position before a move to this one, for its mover, if it plays the move.
     fn before(self) -> Value {
         let plies = |plies: i32| if plies > 0 { -(plies + 1) } else { 1 - plies };
         Value { win: 1.0 - self.win, mate: self.mate.map(plies) }
     }
 
-    /// That of the position after a move that keeps this proven mate, for its side to move.
+    /// The value of the position after a move that keeps this proven mate, for its side to move.
     fn behind(self) -> Value {
         let plies = |plies: i32| if plies < 0 { -plies - 1 } else { 1 - plies };
         Value { win: 1.0 - self.win, mate: self.mate.map(plies) }

@@ -145,7 +145,7 @@ fn skip(batches: &mut Peekable<Batches<'_>>, written: Tally) -> Result<bool, Ana
     Ok(tally == written)
 }
 
-/// What a batch adds to each output.
+/// The texts that a batch adds to each output.
 fn texts(
     batch: &Batch,
     journal: &Journal,

@@ -38,7 +38,7 @@ const NODES: u64 = 25;
 /// goes on where it was.
 #[derive(Args, Clone, Debug)]
 pub struct Analyse {
-    /// Games, also compressed (.gz, .zst); - for standard input. What cannot be read is named and kept as it is
+    /// Games, also compressed (.gz, .zst); - for standard input. Unreadable text is named and kept as it is
     #[arg(required = true, value_name = "GAME.pgn")]
     files: Vec<PathBuf>,
     /// Nodes for each position; four times as many around mistakes [default: 25]

@@ -12,7 +12,7 @@ pub struct Bench {
     /// Playouts for each position
     #[arg(long, default_value_t = 2_000, value_parser = clap::value_parser!(u64).range(1..))]
     nodes: u64,
-    /// What evaluates: made-up values (fast, the same everywhere) or the network
+    /// The evaluator: made-up values (fast, the same everywhere) or the network
     #[arg(long, value_enum, default_value_t = Evaluator::Hashed)]
     evaluator: Evaluator,
     /// Network file for `--evaluator network`; the built-in network without it

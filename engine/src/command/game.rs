@@ -85,7 +85,7 @@ enum HexTask {
     },
 }
 
-/// What the engine's search rests on.
+/// The evaluator of the engine's search.
 #[derive(Args)]
 struct Search {
     /// Playouts of a move [default: 800 by a network, 20000 by random games]
@@ -100,7 +100,7 @@ struct Search {
 }
 
 impl Search {
-    /// What judges positions; `bundled` are networks' files.
+    /// The evaluator of positions; `bundled` are networks' files.
     fn source(&self, bundled: &[&[u8]]) -> Result<Source, Failure> {
         if self.random_games {
             return Ok(Source::RandomGames);

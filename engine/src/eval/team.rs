@@ -1,4 +1,4 @@
-//! What each player of a team finds in one position, as a table and as boards side by side (paper 003).
+//! The choice of each player of a team in one position, as a table and as boards side by side (paper 003).
 
 use crate::chess::action::Action;
 use crate::chess::game::Game;
@@ -31,7 +31,7 @@ const STYLE: &str = ".arrow.other { opacity: .45; } .arrow.other path { stroke: 
 pub struct TeamView<'a> {
     /// The position.
     pub game: &'a Game,
-    /// What each player found.
+    /// The results of each player.
     pub look: &'a Look,
     /// How the player that moves is chosen.
     pub rule: TeamRule,
@@ -48,7 +48,7 @@ struct Choice {
     /// Its visits, and those of all moves.
     visits: u64,
     all: u64,
-    /// What it expects, in standard notation, the move first.
+    /// Its expected line, in standard notation, the move first.
     line: String,
     arrows: Vec<Arrow>,
 }

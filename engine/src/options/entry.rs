@@ -1,4 +1,4 @@
-//! What one option is: its name, type and range, access to its field of [`Settings`], and what follows a
+//! An option: its name, type and range, access to its field of [`Settings`], and what follows a
 //! change.
 
 use crate::options::settings::{Backend, Settings, TeamRule, WorldModel};
@@ -11,7 +11,7 @@ pub struct Entry {
     pub name: &'static str,
     /// Type, range and field.
     pub kind: Kind,
-    /// What follows a change.
+    /// The effect of a change.
     pub effect: Effect,
     /// One or two sentences for the documentation.
     pub help: &'static str,
@@ -39,7 +39,7 @@ pub enum Kind {
     Button,
 }
 
-/// What the engine does after an option was set.
+/// The engine's action after an option was set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// None: the value is read where it is needed.

@@ -45,9 +45,9 @@ pub enum OptionError {
     Value {
         /// The option's name.
         option: &'static str,
-        /// What would be understood.
+        /// Values that would be understood.
         expected: String,
-        /// What came.
+        /// The value given.
         given: String,
     },
 }

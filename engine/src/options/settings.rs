@@ -127,7 +127,7 @@ pub struct Settings {
     pub trace_by_hand: bool,
     /// Random games for each leaf of `Search` `uct`.
     pub rollouts: usize,
-    /// What the search takes to follow a move.
+    /// The world in which the search follows a move.
     pub world_model: WorldModel,
     /// Positions in a minibatch; 0 = what the device prefers.
     pub minibatch_size: usize,

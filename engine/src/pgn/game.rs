@@ -14,11 +14,11 @@ pub struct PgnGame {
     pub tags: Vec<(String, String)>,
     /// Where it begins.
     pub start: Game,
-    /// What was played.
+    /// The moves played.
     pub line: Line,
     /// `1-0`, `0-1`, `1/2-1/2` or `*`.
     pub result: String,
-    /// What could not be read, one sentence each with the line in the file.
+    /// Unreadable text, one sentence each with the line in the file.
     pub lost: Vec<String>,
     /// The sentence of `lost` that says where the game itself was cut: not all of its moves were read.
     pub cut: Option<String>,

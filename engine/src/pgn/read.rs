@@ -29,7 +29,7 @@ pub enum Entry {
         number: usize,
         /// The lines as they were, and an empty one.
         raw: String,
-        /// What is wrong with it.
+        /// The fault.
         why: Unreadable,
     },
 }

@@ -3,7 +3,7 @@
 
 use shakmaty::{Chess, File, Move, Position, Rank, Role, Square};
 
-/// What is written about a move.
+/// An annotation of a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spelling {
     /// A null move: `--`, `Z0`.

@@ -19,11 +19,11 @@ pub struct Numbered {
 pub struct Token {
     /// Counted from 1.
     pub line: usize,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
 }
 
-/// What a word is.
+/// The kind of a word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A move, and the word as it is written.
@@ -143,7 +143,7 @@ fn end_of_word(text: &str) -> usize {
     text.len()
 }
 
-/// What a word without spaces is; several things if signs follow a move.
+/// The kinds of a word without spaces; several if signs follow a move.
 #[must_use]
 pub fn read_word(word: &str) -> Vec<Kind> {
     if let Some(number) = word.strip_prefix('$') {
@@ -220,7 +220,7 @@ pub fn result(word: &str) -> Option<&'static str> {
     }
 }
 
-/// What stands behind a move: check, mate, a capture's or a draw offer's sign, glyphs. None if it is more than that.
+/// The signs behind a move: check, mate, a capture's or a draw offer's sign, glyphs. None if it is more than that.
 fn suffix_nags(suffix: &str) -> Option<Vec<Kind>> {
     let mut rest = suffix;
     for word in ["x", "e.p.", "ep", "=", "/"] {

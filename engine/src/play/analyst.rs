@@ -29,7 +29,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// What one search may spend.
+/// The effort of one search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
     /// Playouts, exactly. With one thread such a search repeats itself to the last bit.
@@ -181,7 +181,7 @@ impl Analyst {
         };
         let evaluator = &self.network.evaluator;
         let batch = match (settings.minibatch_size, effort) {
-            // What was measured on this machine would be another search on the next.
+            // A batch measured on this machine would be another search on the next.
             (0, Effort::Nodes(_)) => evaluator.preferred_batch(),
             (0, Effort::Time(_)) => {
                 let limits = Limits { budget, ..Limits::default() };
@@ -230,7 +230,7 @@ impl Analyst {
         }
     }
 
-    /// What the network alone says of the last position of `game`, move by move in the order of
+    /// The network's own answer for the last position of `game`, move by move in the order of
     /// [`Game::legal_actions`]. None where there is no move.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! What the options choose: the search among the engine's own and the registered ones, endgame tables, the notation of games.
+//! The choices of the options: the search among the engine's own and the registered ones, endgame tables, the notation of games.
 
 use super::players::player::{Players, StaticPlayer};
 use super::players::strength::Strength;

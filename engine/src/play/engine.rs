@@ -61,7 +61,7 @@ pub struct Engine {
     output: Output,
     choices: Choices,
     debug: bool,
-    /// What the last `position` made; why, if that was refused.
+    /// The game of the last `position`; the reason, if that was refused.
     game: Result<Game, GameError>,
     networks: NetworkLoader,
     /// Empty while a search runs: its thread has it.

@@ -44,7 +44,7 @@ struct Player {
     noise: Option<f32>,
 }
 
-/// What the players found at one budget.
+/// The players' results at one budget.
 pub struct Look {
     /// By player.
     pub players: Vec<Snapshot<Action>>,
@@ -117,7 +117,7 @@ impl Lineup {
         })
     }
 
-    /// What every player finds with its share of the playouts, and with all of them. Nothing is kept from before.
+    /// The result of every player with its share of the playouts, and with all of them. Nothing is kept from before.
     ///
     /// # Errors
     /// A network failed.

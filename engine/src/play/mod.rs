@@ -11,7 +11,7 @@
 //! | [`setup`], [`engine`] | what is given to the engine; position, options, networks and at most one search |
 //! | [`analyst`], [`lineup`] | searches without the protocol, of one player or a team |
 //!
-//! Each room uses those above it. What may follow a move is [`crate::world`]'s.
+//! Each room uses those above it. The positions after a move are [`crate::world`]'s.
 
 pub mod analyst;
 pub(crate) mod choices;

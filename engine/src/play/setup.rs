@@ -1,4 +1,4 @@
-//! What an executable, or a test, gives the engine.
+//! The engine's surroundings, given by an executable or a test.
 
 use super::network::{Installed, Networks};
 use super::players::player::Players;
@@ -6,7 +6,7 @@ use crate::options::Shown;
 use crate::process::time::{Clock, SystemClock};
 use std::sync::Arc;
 
-/// What the engine needs from outside: its time and its networks.
+/// The engine's needs from outside: its time and its networks.
 #[derive(Clone)]
 pub struct Setup {
     /// Tells the time.

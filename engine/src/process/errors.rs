@@ -1,4 +1,4 @@
-//! What errors have in common: those about a file name it, and some only wrap others.
+//! The common part of errors: those about a file name it, and some only wrap others.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -6,7 +6,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What is wrong with a file, or stands in its way.
+/// A fault of a file, or an obstacle to it.
 #[derive(Debug)]
 pub struct FileError<E = io::Error> {
     path: PathBuf,

@@ -339,7 +339,7 @@ mod tests {
         folder
     }
 
-    /// What is wrong with outputs beside the input `in.pgn`.
+    /// The refusal of outputs beside the input `in.pgn`.
     fn refused(folder: &Path, input: &str, outputs: &[&str]) -> Option<String> {
         let paths: Vec<PathBuf> = outputs.iter().map(|name| folder.join(name)).collect();
         let input = folder.join(input);

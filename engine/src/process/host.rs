@@ -1,4 +1,4 @@
-//! What this process may use: requests for threads and memory are granted up to the limits of the machine and of a container.
+//! Limits of this process: requests for threads and memory are granted up to the limits of the machine and of a container.
 
 use super::memory_limit::{self, Read};
 use super::workers::cores;

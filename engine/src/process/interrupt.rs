@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
-/// What a shell reports of a process that Ctrl-C has ended.
+/// Exit status that a shell reports of a process which Ctrl-C has ended.
 const INTERRUPTED: i32 = 130;
 
 /// A flag that is raised by Ctrl-C, or where the system asks the process to end.

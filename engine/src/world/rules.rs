@@ -247,7 +247,7 @@ pub fn state_score(answer: &Evaluation, scoring: Scoring) -> f32 {
     }
 }
 
-/// Rejects an answer of the wrong length. That it is finite is guaranteed by [`Evaluator::evaluate`].
+/// Rejects an answer of the wrong length. Finite values are guaranteed by [`Evaluator::evaluate`].
 ///
 /// # Errors
 /// Names the head with the wrong length.

@@ -129,7 +129,7 @@ pub struct Logits {
     pub legality: Vec<f32>,
 }
 
-/// What the heads compute their logits from.
+/// The input of the heads.
 #[derive(Default)]
 pub(super) struct HeadBuffers {
     /// `[n, 64 * value_channels]`, after ReLU.

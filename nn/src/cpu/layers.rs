@@ -27,7 +27,7 @@ pub(super) struct Gradient<'a> {
 pub(super) struct InputGradient<'a> {
     /// `[rows, inputs]`.
     pub dx: &'a mut [f32],
-    /// What the gradient is added to.
+    /// The sums that the gradient is added to.
     pub into: Accumulate<'a>,
 }
 

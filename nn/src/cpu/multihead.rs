@@ -50,7 +50,7 @@ fn head_start(layout: &Layout, h: usize, part: usize) -> usize {
     part * width + h * (width / heads)
 }
 
-/// What attention by AMX differs in between float and int8 weights.
+/// The differences of attention by AMX between float and int8 weights.
 #[cfg(target_arch = "x86_64")]
 pub(super) trait ByTiles {
     /// Multiplies and packs queries, keys and values of position `p`; false if the weights fill no blocks.

@@ -28,7 +28,7 @@ pub struct BoardNet {
     cells: Map,
     state: [Map; 2],
     action: [Map; 3],
-    /// Of a network of several players.
+    /// The map of a network of several players.
     intrinsic: Option<Map>,
 }
 

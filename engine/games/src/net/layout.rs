@@ -54,7 +54,7 @@ pub struct Block {
 /// Offsets of what a network of several players has besides.
 #[derive(Clone, Debug)]
 pub struct Team {
-    /// `[players, c]`: added to every token behind the stem, the one-hot latent of paper 003 through a linear map. That of the first player
+    /// `[players, c]`: added to every token behind the stem, the one-hot latent of paper 003 through a linear map. The first player's
     /// is zero at first.
     pub embedding: Range<usize>,
     /// `[c, INTRINSIC]`: from the hidden layer of the state.

@@ -98,13 +98,13 @@ struct Learn {
     /// Players in one network (paper 003); those after the first are also paid for differing
     #[arg(long, default_value_t = 1, value_name = "K", value_parser = clap::value_parser!(u8).range(1..=16))]
     players: u8,
-    /// What the result is for the players after the first, of 1; the rest are their own rewards
+    /// Share of the result in what the players after the first are paid, of 1; the rest are their own rewards
     #[arg(long, default_value_t = 0.9, value_name = "SHARE", value_parser = read_fraction)]
     lambda: f32,
     /// Distance between players at which nothing more is paid (ℓ₀)
     #[arg(long, default_value_t = 0.4, value_name = "D")]
     distance: f64,
-    /// Who plays whom in a team
+    /// The pairing of a team's players
     #[arg(long, default_value = "nash", value_name = "NAME")]
     matchmaker: Matchmaker,
 }

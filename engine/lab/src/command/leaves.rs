@@ -41,7 +41,7 @@ pub struct Leaves {
     /// A UCI option of it; may be repeated
     #[arg(long = "option", value_name = "NAME=VALUE", value_parser = read_option)]
     options: Vec<(String, String)>,
-    /// Whose tree: the tree search's, for the large network, or positions of the alpha-beta search's, for the small one
+    /// The tree to sample: the tree search's, for the large network, or the alpha-beta search's, for the small one
     #[arg(long, default_value = "mcts", value_name = "SEARCH")]
     of: Tree,
     /// Nodes of each search, of positions of the tree search

@@ -107,7 +107,7 @@ pub struct PlayMatch {
     #[arg(long, num_args = 2, value_names = ["ELO0", "ELO1"], allow_negative_numbers = true,
           help_heading = "Match")]
     sprt: Option<Vec<f64>>,
-    /// What the bounds of `--sprt` are: normalised Elo, as fishtest's, or logistic Elo.
+    /// Unit of the bounds of `--sprt`: normalised Elo, as fishtest's, or logistic Elo.
     #[arg(long, default_value = "normalised", value_name = "UNIT", value_parser = read_unit,
           requires = "sprt", help_heading = "Match")]
     sprt_unit: Unit,

@@ -95,7 +95,7 @@ impl TeamArgs {
         out.end()
     }
 
-    /// What is searched, and whether it has points.
+    /// The positions to search, and whether they have points.
     fn items(&self) -> Result<(Vec<Item>, bool), Failure> {
         if self.positions {
             let openings = read_openings(&self.file, false)?;

@@ -57,10 +57,10 @@ pub struct Train {
     /// Players of the network, which share all parameters but a few vectors each (paper 003); needs --rewards and --teacher
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u8).range(1..=16))]
     players: Option<u8>,
-    /// What the players are paid for, as `mavka-lab players` tells it: their policies are tilted towards it
+    /// The players' rewards, as `mavka-lab players` tells them: their policies are tilted towards them
     #[arg(long, value_name = "FILE")]
     rewards: Option<PathBuf>,
-    /// What a unit of reward adds to the logarithm of a move's share in the policy's target [default: 1]
+    /// Addition to the logarithm of a move's share in the policy's target for a unit of reward [default: 1]
     #[arg(long, value_name = "X", requires = "rewards")]
     strength: Option<f32>,
     /// Win probability by which a move may lie below the best one to be preferred for its reward [default: 0.02]

@@ -18,7 +18,7 @@ pub struct TreeBench {
     /// Leaves that a thread gathers at once
     #[arg(long, default_value_t = 16, value_parser = positive())]
     batch: usize,
-    /// What evaluates: no opinion, quick ones, or the ones of `bench`
+    /// The evaluator: no opinion, quick ones, or the ones of `bench`
     #[arg(long, value_enum, default_value_t = Evaluator::Quick)]
     evaluator: Evaluator,
     /// Position to search, instead of three middle games; may be given several times

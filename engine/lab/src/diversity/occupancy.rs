@@ -6,7 +6,7 @@
 pub struct Occupancy {
     /// Means.
     pub mean: Vec<f64>,
-    /// Of the means, summed over them, from game to game.
+    /// Variance of the means, summed over them, from game to game.
     pub variance: f64,
 }
 

@@ -91,7 +91,7 @@ fn deviation(games: &[PolicyGame], weights: &[f32]) -> f32 {
     (squares / count.max(1.0)).sqrt() as f32
 }
 
-/// What each legal move adds.
+/// The addition of each legal move.
 fn paid(position: &Chess, weights: &[f32]) -> Vec<f64> {
     let (features, flip) = (Features::of(position), position.turn() == Color::Black);
     let codes = canonical_moves(position).into_iter().filter_map(|m| MoveCode::new(m, flip));

@@ -36,7 +36,7 @@ pub enum LearnError {
     Settings {
         /// The file of the settings.
         path: PathBuf,
-        /// What differs.
+        /// The difference.
         what: String,
     },
     /// The curve cannot be drawn.

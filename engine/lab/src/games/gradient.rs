@@ -22,13 +22,13 @@ pub(super) struct Gradient<'a> {
     pub grid: &'a Grid,
 }
 
-/// What a normalisation keeps: normalised rows, and 1 / standard deviation of each.
+/// Kept by a normalisation for its gradient: normalised rows, and 1 / standard deviation of each.
 struct Unit {
     rows: Vec<f32>,
     scale: Vec<f32>,
 }
 
-/// What a block keeps.
+/// Kept by a block for its gradient.
 struct Kept {
     unit: Unit,
     /// Inputs of both convolutions, with margins.

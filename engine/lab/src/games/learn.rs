@@ -73,7 +73,7 @@ struct Run<'a, G: Solved> {
     trainer: Trainer,
     /// Games of each generation, the newest last.
     window: Vec<Vec<Record>>,
-    /// Of a team: opponents and rewards by its latest games.
+    /// A team's opponents and rewards by its latest games.
     table: Option<Table>,
     journal: JournalFile,
     rows: Vec<Row>,
@@ -320,7 +320,7 @@ impl<'a, G: Solved> Run<'a, G> {
         Ok(true)
     }
 
-    /// Who plays a generation, if not the network.
+    /// The player of a generation, if not the network.
     fn teacher(&self, seed: u64) -> Option<Teacher<'a, G>> {
         if self.settings.taught { Teacher::new(self.game, seed, self.stop) } else { None }
     }
@@ -371,7 +371,7 @@ fn positions(records: &[Record]) -> usize {
     records.iter().map(|record| record.turns.len()).sum()
 }
 
-/// What a run begins with.
+/// The first network of a run.
 fn first_network<G: Game>(game: &G, settings: &Settings) -> Result<NetworkFile, LearnError> {
     let Settings { training: Training { channels, blocks, .. }, seed, init, team, .. } = settings;
     let network = match init {

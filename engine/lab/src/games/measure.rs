@@ -96,7 +96,7 @@ pub fn contest<G: Solved>(
     scores.iter().sum::<f64>() / games.max(1) as f64
 }
 
-/// What to measure.
+/// The measurements to make.
 #[derive(Clone, Copy, Debug)]
 pub struct Measurement {
     /// Positions of each set.

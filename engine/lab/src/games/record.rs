@@ -18,7 +18,7 @@ pub struct Record {
     pub start: Vec<u16>,
     /// The searched moves.
     pub turns: Vec<Turn>,
-    /// Who plays, in a team.
+    /// The players, in a team.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pairing: Option<Pairing>,
 }
@@ -30,7 +30,7 @@ impl Record {
         (self.start.len() + at) % 2
     }
 
-    /// Whose moves those of a side are.
+    /// The player of a side's moves.
     #[must_use]
     pub fn player(&self, side: usize) -> usize {
         self.pairing.map_or(0, |pairing| pairing.players[side])
@@ -53,7 +53,7 @@ impl Record {
     }
 }
 
-/// Who plays a game of a team, and who learns from it.
+/// Players of a team's game, and the one that learns from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pairing {
@@ -77,7 +77,7 @@ pub struct Turn {
     pub proven: Option<u8>,
 }
 
-/// What is wrong with a file of games.
+/// A fault of a file of games.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RecordError {
     /// A line is none of a finished game.

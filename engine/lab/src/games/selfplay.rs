@@ -53,7 +53,7 @@ pub fn noise_alpha<G: Game>(game: &G) -> f32 {
     10.0 / game.grid().moves.len() as f32
 }
 
-/// Who plays the games of a generation.
+/// The player of a generation's games.
 #[derive(Clone, Copy)]
 pub struct Cast<'a> {
     /// By player.

@@ -29,7 +29,7 @@ const MARKED: f64 = 0.25;
 const RANDOM: f64 = 0.5;
 /// Share of those, where a move ends the game, that mark such a move: few moves do.
 const ENDING: f64 = 0.5;
-/// Of a position without policy target, one in this many draws is used.
+/// A position without policy target is used in one of this many draws.
 const UNSEARCHED: f64 = 0.4;
 
 /// Settings of the training.

@@ -18,7 +18,7 @@ use train::nnue::samples::MAX_SAMPLES;
 pub enum Values {
     /// Searches, which resolve captures: only quiet successors are used.
     Searched,
-    /// A network's static evaluation of the successor. Of noisy ones, one in [`NOISY_EVERY`] is used: they are the majority,
+    /// A network's static evaluation of the successor. One noisy one in [`NOISY_EVERY`] is used: they are the majority,
     /// and a search evaluates them only to continue with captures. Positions in check are skipped.
     Static,
 }

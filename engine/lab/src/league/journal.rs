@@ -52,7 +52,7 @@ struct AgentIdentity {
     command: Option<String>,
     options: Vec<(String, String)>,
     limit: String,
-    /// What the fields above do not cover: the network.
+    /// Not covered by the fields above: the network.
     identity: String,
 }
 

@@ -141,7 +141,7 @@ impl Tally {
         out + &self.players(first, second)
     }
 
-    /// What each player did, a column for each.
+    /// Each player's results, a column for each.
     fn players(&self, first: &str, second: &str) -> String {
         let names = [first, second].map(|name| shorten(name, MAX_NAME).into_owned());
         let widths = names.each_ref().map(|name| name.chars().count().max(8));

@@ -1,4 +1,4 @@
-//! What keeps a measurement from its figures: each error names the file, position or device it is about.
+//! Obstacles to a measurement: each error names the file, position or device it is about.
 
 use crate::plots::PlotError;
 use engine::chess::game::GameError;
@@ -24,7 +24,7 @@ pub enum MeasureError {
     File(FileError),
     /// The picture cannot be drawn.
     Plot(PlotError),
-    /// What was asked for cannot be measured, in words.
+    /// The request cannot be measured: the reason in words.
     Refused(String),
 }
 

@@ -5,10 +5,10 @@ use crate::plots::svg::{self, Canvas, DrawError};
 use plotters::prelude::*;
 use std::path::Path;
 
-/// What to draw.
+/// A picture of bars.
 pub(crate) struct Bars {
     pub title: String,
-    /// What the first and the second bar of a row mean.
+    /// Meaning of the first and the second bar of a row.
     pub labels: [&'static str; 2],
     /// From top to bottom: a name and two times in seconds.
     pub rows: Vec<(String, [f64; 2])>,

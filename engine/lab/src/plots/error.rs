@@ -32,7 +32,7 @@ impl fmt::Display for PlotError {
 
 impl Error for PlotError {}
 
-/// What is wrong with a file of figures.
+/// A fault of a file of figures.
 #[derive(Debug)]
 pub enum FiguresError {
     /// It cannot be read.

@@ -9,7 +9,7 @@ use plotters::prelude::{SVGBackend, WHITE};
 use std::io;
 use std::path::Path;
 
-/// What is drawn on, white at first.
+/// The canvas, white at first.
 pub(crate) type Canvas<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 /// Why nothing can be drawn.
 pub(crate) type DrawError = DrawingAreaErrorKind<io::Error>;

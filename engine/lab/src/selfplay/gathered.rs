@@ -48,7 +48,7 @@ impl Evaluator for Gathered {
     }
 }
 
-/// Answers questions until no caller is left. What waits when the device is free becomes one batch.
+/// Answers questions until no caller is left. The queries that wait when the device is free become one batch.
 fn answer_all(inner: &dyn Evaluator, waiting: &Receiver<Question>, most: usize) {
     let mut first = waiting.recv().ok();
     while let Some(question) = first.take() {

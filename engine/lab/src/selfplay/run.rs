@@ -54,7 +54,7 @@ pub struct SelfPlay {
     pub stop: Arc<AtomicBool>,
 }
 
-/// What a file holds, and what this run added.
+/// The contents of a file, and the part that this run added.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Played {
     /// Games in the file.

@@ -1,4 +1,4 @@
-//! What self-play asks of every game's search: the end of a search whose result is proven, and a move drawn by visits.
+//! Self-play's demands on every game's search: the end of a search whose result is proven, and a move drawn by visits.
 
 use mcts::{Control, Line, View, World};
 use nn::rng::Rng;

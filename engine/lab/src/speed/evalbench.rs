@@ -210,7 +210,7 @@ impl EvalBench {
         self.isa.unwrap_or_else(Isa::found)
     }
 
-    /// What was named, or all that the device `has`.
+    /// The arithmetics named, or all that the device `has`.
     fn arithmetics(&self, has: impl Fn(Arithmetic) -> bool) -> Vec<Arithmetic> {
         let all = [Arithmetic::Single, Arithmetic::Bf16, Arithmetic::Int8];
         match self.arithmetic.as_slice() {
@@ -220,7 +220,7 @@ impl EvalBench {
     }
 }
 
-/// What cannot be measured, in words.
+/// The reason why something cannot be measured.
 fn refused(why: impl std::fmt::Display) -> MeasureError {
     MeasureError::Refused(why.to_string())
 }

@@ -18,7 +18,7 @@ use std::cell::RefCell;
 use std::path::Path;
 use std::time::Duration;
 
-/// What a thread of this machine can do in a second.
+/// Work of a thread of this machine in a second.
 #[derive(Clone, Copy)]
 pub(super) struct Peaks {
     /// Floating-point operations in products of single precision.
@@ -74,7 +74,7 @@ fn copy() -> f64 {
     (2 * LEN * size_of::<f32>()) as f64
 }
 
-/// What a stage has to do for one position.
+/// Work of a stage for one position.
 #[derive(Clone, Copy, Default)]
 struct Work {
     /// Operations in products of weights over all tokens.
@@ -145,7 +145,7 @@ pub(super) struct Budget {
     shares: Vec<Share>,
 }
 
-/// What is asked on every thread.
+/// The work of every thread.
 pub(super) struct Asked<'a> {
     pub(super) network: &'a Network,
     pub(super) method: Method,

@@ -27,7 +27,7 @@ const BYTES_PER_PLAYOUT: u64 = 640;
 /// Stretches of the search that are timed apart; the last one tells the speed at full size.
 const STRETCHES: u64 = 10;
 
-/// What to search, and how.
+/// The positions to search, and how.
 #[derive(Clone, Debug)]
 pub struct TreeBench {
     /// Playouts from each position: how large its tree becomes.
@@ -36,7 +36,7 @@ pub struct TreeBench {
     pub threads: Vec<usize>,
     /// Leaves that a thread gathers at once.
     pub batch: usize,
-    /// What evaluates the leaves.
+    /// The evaluator of the leaves.
     pub evaluator: EvaluatorKind,
     /// Positions to search; empty for three middle games.
     pub fens: Vec<String>,
@@ -44,7 +44,7 @@ pub struct TreeBench {
     pub plot: Option<PathBuf>,
 }
 
-/// What evaluates the leaves; each costs next to nothing.
+/// The evaluator of the leaves; each costs next to nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EvaluatorKind {
     /// No opinion.

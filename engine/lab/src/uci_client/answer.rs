@@ -1,4 +1,4 @@
-//! What an engine answers to one search.
+//! An engine's answers to one search.
 
 use std::time::Duration;
 use uci::{Info, Score};

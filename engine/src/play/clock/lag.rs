@@ -28,7 +28,7 @@ pub struct Lag {
     worst: f64,
     /// By which searches missed their hard limits: in milliseconds, fading.
     overrun: f64,
-    /// What the GUI's clock would show at the next move if no time were lost.
+    /// The GUI's clock at the next move if no time were lost.
     expected: Option<Expected>,
 }
 

@@ -1,4 +1,4 @@
-//! What one `go` asks for, in the engine's own terms.
+//! The limits of one `go`, in the engine's own terms.
 
 use super::{Budget, ClockState, TimeSettings};
 use crate::chess::action::Action;

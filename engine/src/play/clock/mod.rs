@@ -26,7 +26,7 @@ pub struct TimeUse {
     share: f64,
 }
 
-/// What is known of the first move of a game. Guess.
+/// Share of the time known for the first move of a game. Guess.
 const FIRST_SHARE: f64 = 0.8;
 /// No move gets more than three times its even share because others were easy. Guess; lc0's bound is 0.34.
 const LEAST_SHARE: f64 = 0.35;
@@ -52,7 +52,7 @@ impl TimeUse {
     }
 }
 
-/// What the options and the game so far contribute to a budget.
+/// The part of the options and the game so far in a budget.
 #[derive(Clone, Copy, Debug)]
 pub struct TimeSettings {
     /// Milliseconds that each move loses on its way to the GUI.
@@ -99,7 +99,7 @@ pub struct Budget {
 const LONGEST_MS: i64 = 10 * 365 * 86_400_000;
 /// Minimum moves to go without an increment: the clock must last the whole game. Guess.
 const SUDDEN_DEATH: i64 = 32;
-/// Of the moves to a time control, no more than these get their share now. Guess.
+/// Most moves to a time control that get their share now. Guess.
 const MOST_TO_GO: i64 = 32;
 /// Clock, in milliseconds, that no move can keep to. Adapters that subtract their own overhead send it.
 const OVERDRAWN: i64 = 1;

@@ -1,4 +1,4 @@
-//! What the GUI's thread tells one search: stop, ponderhit, and when the answer may be printed.
+//! Signals of the GUI's thread to one search: stop, ponderhit, and when the answer may be printed.
 //!
 //! Each search owns its signal, so a late `stop` can only reach the search it was meant for.
 

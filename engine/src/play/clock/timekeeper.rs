@@ -11,7 +11,7 @@ use std::thread;
 /// Watches the clock of one search.
 pub struct Timekeeper<'a> {
     signal: &'a Signal,
-    /// What the search has found so far.
+    /// The last snapshot of the search.
     found: Mutex<Option<Snapshot<Action>>>,
     ended: AtomicBool,
 }
@@ -58,7 +58,7 @@ impl<'a> Timekeeper<'a> {
         })
     }
 
-    /// What to answer; None if the search ends in time.
+    /// The snapshot to answer with; None if the search ends in time.
     fn wait(&self) -> Option<Snapshot<Action>> {
         let found = || self.found.lock().unwrap_or_else(PoisonError::into_inner);
         // Relaxed: the signal's lock orders it.

@@ -36,7 +36,7 @@ pub fn writer() -> Result<Arc<DecoderWeights>, &'static CheckpointError> {
 /// A network ready to answer.
 #[derive(Clone)]
 pub struct Network {
-    /// What answers; shared by all threads of a search.
+    /// The evaluator; shared by all threads of a search.
     pub evaluator: Arc<dyn Evaluator>,
     /// For humans: name, size, device.
     pub name: String,
@@ -53,14 +53,14 @@ pub enum NetworkError {
     File {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault.
         why: CheckpointError,
     },
     /// The file is a network of another kind than the engine's own, and damaged.
     Other {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault.
         why: Box<dyn std::error::Error + Send + Sync>,
     },
     /// A built-in network is damaged.

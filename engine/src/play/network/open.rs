@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What chooses a network.
+/// The choice of a network.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Source {
     /// Empty: the built-in network.
@@ -21,9 +21,9 @@ pub struct Source {
 
 /// The best network that there was for a source, without a cache.
 pub struct Opened {
-    /// What was asked for.
+    /// The request.
     pub source: Source,
-    /// What answers.
+    /// The evaluator with its name.
     pub network: Network,
     /// How fast it does.
     pub timing: EvalTiming,

@@ -139,7 +139,7 @@ mod tests {
         clock: Arc<ManualClock>,
         call: Duration,
         position: Duration,
-        /// Of the first two calls.
+        /// Stall of the first two calls.
         stall: Duration,
         calls: AtomicUsize,
     }

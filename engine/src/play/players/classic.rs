@@ -67,7 +67,7 @@ impl ClassicSearch<'_> {
 
 struct Watching<'a> {
     search: &'a ClassicSearch<'a>,
-    /// What was sought is found.
+    /// The search has its answer.
     done: bool,
 }
 

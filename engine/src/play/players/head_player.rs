@@ -56,7 +56,7 @@ const CERTAIN: f32 = 0.99;
 /// to make the next one unnecessary.
 const LATE: u32 = 60;
 
-/// What one head is asked.
+/// A request to one head.
 pub struct Question<'a> {
     /// The head that picks the move.
     pub head: Head,
@@ -148,7 +148,7 @@ impl Question<'_> {
             return Err(EvalError::NoMoves);
         };
         // **We** add stalemate and dead positions to the paper's repetition and fifty moves: the network could see
-        // them but does not. Of 15 games of max scoring, one ended so with a queen up.
+        // them but does not. One of 15 games of max scoring ended so with a queen up.
         let drawn: Vec<bool> = edges.iter().map(|edge| self.root.draws_with(edge.action)).collect();
         for (edge, _) in edges.iter_mut().zip(&drawn).filter(|(_, drawn)| **drawn) {
             edge.q = Wdl::DRAW.q();

@@ -20,7 +20,7 @@ pub trait Player {
     ) -> Option<PlayerFound>;
 }
 
-/// What a player is asked.
+/// A request to a player.
 pub struct PlayerQuestion<'a> {
     /// Its last position is searched.
     pub game: &'a Game,
@@ -45,7 +45,7 @@ pub trait PlayerWatch {
     fn on_found(&mut self, found: &PlayerFound);
 }
 
-/// What a search has found.
+/// The result of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlayerFound {
     /// The best line, at least one move.

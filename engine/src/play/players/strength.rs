@@ -5,7 +5,7 @@
 use crate::options::settings::Settings;
 use mcts::Line;
 
-/// What a rating plays with.
+/// The settings of a rating.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Strength {
     /// Playouts of a move.
@@ -38,7 +38,7 @@ const CALIBRATION: [(f32, f32); 7] = [
 ];
 
 impl Strength {
-    /// What `settings` ask for; None: full strength.
+    /// The level of `settings`; None: full strength.
     #[must_use]
     pub fn of(settings: &Settings) -> Option<Strength> {
         let limited = settings.limit_strength && !settings.analyse_mode;

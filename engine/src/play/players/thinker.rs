@@ -3,8 +3,8 @@
 //!
 //! Sizes form a ladder. A clock, or `infinite`, climbs it from the smallest tree on, within the options
 //! `InternalBreadth` and `InternalDepth`: a larger tree asks only about boards that a smaller one has not. A fixed number of nodes, and no
-//! limit at all, go straight to the largest. What the rules of a game know and a tree does not, repetitions and
-//! fifty moves, is asked once, of the move to play.
+//! limit at all, go straight to the largest. Rules that a tree does not know, repetitions and
+//! fifty moves, are asked once, of the move to play.
 
 use super::temperature;
 use crate::chess::action::Action;
@@ -48,13 +48,13 @@ pub struct Thinker<'a> {
     pub seed: u64,
 }
 
-/// What it found.
+/// Its result.
 pub struct Decision {
     /// The best line first.
     pub snapshot: Snapshot<Action>,
     /// The move to play.
     pub best: Action,
-    /// What the user should know.
+    /// Notes for the user.
     pub note: Option<String>,
 }
 
@@ -91,7 +91,7 @@ impl Thinker<'_> {
         Ok(found)
     }
 
-    /// Who writes: the decoder, unless it is damaged or the options say otherwise.
+    /// The writer: the decoder, unless it is damaged or the options say otherwise.
     fn writer(&self) -> Box<dyn Writer> {
         if self.settings.trace_by_hand {
             return Box::new(Teacher::default());
@@ -190,7 +190,7 @@ impl Thinker<'_> {
         let boards = shape.nodes() as u64;
         let more = if pruned { boards * 2 / 3 } else { boards }.saturating_sub(asked);
         let more = u32::try_from(more).unwrap_or(u32::MAX);
-        // What was measured at load, or since, if that was slower.
+        // The time measured at load, or since, if that was slower.
         let lately = self.signal.since_go() / u32::try_from(asked.max(1)).unwrap_or(u32::MAX);
         let board = lately.max(PASSES * self.timing.single);
         let time = if budget.flexible { budget.soft } else { budget.hard };

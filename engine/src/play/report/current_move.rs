@@ -36,7 +36,7 @@ impl CurrentMove {
         };
         let ranked = (1..).zip(&self.visits);
         let grown = ranked.filter_map(|(rank, line)| Some((new(*line)?, line.0, rank)));
-        // Of equals the best, which comes first.
+        // The first of equals is the best.
         grown
             .reduce(|most, next| if next.0 > most.0 { next } else { most })
             .map(|(_, action, rank)| (action, rank))

@@ -120,7 +120,7 @@ impl Reporter {
         lines.first().and_then(|line| line.moves.first()).copied().unwrap_or(best)
     }
 
-    /// What there is to say while the search runs.
+    /// The `info` lines of a running search.
     #[must_use]
     pub fn live(&self, snapshot: &Snapshot<Action>, elapsed: Duration) -> Vec<Info> {
         let mut said = if self.live_stats { self.move_stats(snapshot) } else { Vec::new() };
@@ -212,7 +212,7 @@ impl Reporter {
     }
 }
 
-/// What there is to say about a position without moves.
+/// The `info` of a position without moves.
 #[must_use]
 pub fn no_moves(position: &Chess) -> Info {
     let score = if position.is_check() { Score::Mate(0) } else { Score::Centipawns(0) };

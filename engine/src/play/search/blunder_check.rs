@@ -9,7 +9,7 @@ use crate::chess::action::Action;
 use crate::chess::game::Game;
 use shakmaty::Chess;
 
-/// Win probability that a move must lose to be replaced. Of 0.04 and 0.1, the first is stronger at 1 s + 0.01 s
+/// Win probability that a move must lose to be replaced. 0.04 is stronger than 0.1 at 1 s + 0.01 s
 /// (`docs/src/search.md`).
 pub const MARGIN: f32 = 0.04;
 /// Share of a move's time that the check has. Guess.
@@ -88,7 +88,7 @@ impl BlunderCheck<'_> {
     }
 }
 
-/// What a search says against `chosen`.
+/// A search's objection to `chosen`.
 fn refutation(chosen: Action, found: &SearchResult) -> Option<Refutation> {
     let best = &found.best;
     let compared = found.compared.as_ref()?;

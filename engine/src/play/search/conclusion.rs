@@ -14,7 +14,7 @@ use uci::{BestMove, Info};
 /// The choice of one move.
 #[derive(Clone, Copy)]
 pub struct MoveChoice<'a> {
-    /// What was asked for.
+    /// The request.
     pub job: &'a Job,
     /// Its last position is the one to move in.
     pub game: &'a Game,

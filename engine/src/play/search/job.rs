@@ -22,11 +22,11 @@ use std::time::Duration;
 pub struct Job {
     /// A refused position has no move, only a reason.
     pub game: Result<Game, GameError>,
-    /// What the `go` asked for.
+    /// The limits of the `go`.
     pub limits: Limits,
     /// The options when it came.
     pub settings: Settings,
-    /// Who evaluates.
+    /// The network that evaluates.
     pub network: Network,
     /// As measured when the network was loaded.
     pub timing: EvalTiming,
@@ -36,7 +36,7 @@ pub struct Job {
     pub tables: Option<Tables>,
     /// The tables that a level knows of basic mates.
     pub technique: Option<Tables>,
-    /// What earlier searches left.
+    /// State of earlier searches.
     pub session: SearchSession,
     /// Stop, ponderhit, the clock.
     pub signal: Arc<Signal>,
@@ -53,13 +53,13 @@ pub struct Job {
 /// An evaluation that any clock has time for: no clock is read more exactly, on the way through a GUI. Guess.
 const SHORT_EVALUATION: Duration = Duration::from_millis(10);
 
-/// What a search or a head found.
+/// The result of a search or a head.
 pub struct Found {
     pub snapshot: Snapshot<Action>,
     pub answer: Answer,
 }
 
-/// What is played, and the reply to ponder on.
+/// The move played, and the reply to ponder on.
 #[derive(Clone, Copy, Default)]
 pub struct Answer {
     pub best: Option<Action>,

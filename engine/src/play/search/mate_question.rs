@@ -20,7 +20,7 @@ const MATES_TRIED_WHEN_WON: u32 = 3;
 /// Looks at the clock until that is given up, a thousand positions each. Guess.
 const LOOKS_WHEN_WON: u32 = 50;
 
-/// What the search for a mate found.
+/// The result of the search for a mate.
 pub enum MateAnswer {
     /// The shortest mate, as the only line.
     Mate(Snapshot<Action>),
@@ -36,7 +36,7 @@ pub struct MateQuestion<'a> {
     pub game: &'a Game,
     /// The root's moves to try.
     pub allowed: &'a [Action],
-    /// What the `go` asked for.
+    /// The limits of the `go`.
     pub limits: &'a Limits,
     /// Endgame tables call the game won, and no more than a move is asked for.
     pub won: bool,

@@ -34,7 +34,7 @@ const DEPTH_STALLS: u64 = 4;
 /// Playouts before that is asked. Guess.
 const DEPTH_SAMPLE: u64 = 1_000;
 
-/// What a stopper sees of a running search: of one tree, or of a team's.
+/// A stopper's view of a running search: of one tree, or of a team's.
 pub trait SearchView {
     /// Playouts of this search.
     fn playouts(&self) -> u64;
@@ -72,10 +72,10 @@ pub struct Stopper<'a> {
     memory: Mutex<Memory>,
 }
 
-/// What a [`Stopper`] needs to know of its search.
+/// A [`Stopper`]'s knowledge of its search.
 #[derive(Clone, Copy)]
 pub struct Watched<'a> {
-    /// What the `go` asked for.
+    /// The limits of the `go`.
     pub limits: &'a Limits,
     /// Stop, ponderhit, the clock.
     pub signal: &'a Signal,

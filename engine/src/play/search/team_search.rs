@@ -30,7 +30,7 @@ pub struct Seat<'a> {
 pub struct TeamOutcome {
     /// The chosen player's lines with the counters of all, and its move.
     pub outcome: Outcome<Action, EvalError>,
-    /// What each player found.
+    /// The results of each player.
     pub players: Vec<Snapshot<Action>>,
     /// The player that moves.
     pub chosen: usize,
@@ -176,7 +176,7 @@ fn sum(before: &Snapshot<Action>, now: Snapshot<Action>) -> Snapshot<Action> {
 
 /// One player's slice: the stopper sees the whole team.
 struct Turn<'a> {
-    /// What they had found before it.
+    /// Their results before it.
     players: &'a [Snapshot<Action>],
     at: usize,
     rule: TeamRule,

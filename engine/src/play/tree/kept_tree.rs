@@ -22,7 +22,7 @@ pub struct KeptTree {
     imagined: Option<Arc<PredictionCache>>,
     /// The game whose last position is the tree's root.
     root: Option<Game>,
-    /// Whose values are in the tree. Not kept alive by it, but no other network can take its place in memory.
+    /// The evaluator of the tree's values. Not kept alive by it, but no other network can take its place in memory.
     evaluator: Option<Weak<dyn Evaluator>>,
 }
 
@@ -56,7 +56,7 @@ impl KeptTree {
         self.searcher.bytes()
     }
 
-    /// Makes the last position of `game` the root of a tree search by `settings`. What the tree knows about that position
+    /// Makes the last position of `game` the root of a tree search by `settings`. The tree's knowledge of that position
     /// is kept, unless another network evaluated it.
     pub fn set_root(
         &mut self,
@@ -144,11 +144,11 @@ impl KeptTree {
 
 /// The root of a tree search.
 pub struct Root {
-    /// What the tree search asks about positions.
+    /// The tree search's world.
     pub world: AnyWorld,
     /// Visits that an earlier search left.
     pub kept: u64,
-    /// What the user should know.
+    /// Notes for the user.
     pub warnings: Vec<String>,
 }
 

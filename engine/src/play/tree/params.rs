@@ -14,7 +14,7 @@ use std::time::Duration;
 /// Minibatches that a move's time must hold: one that is evaluated across the limit cannot be called back.
 const BATCHES_PER_MOVE: u128 = 8;
 
-/// What `mcts` searches with under `settings`, in minibatches of `batch`.
+/// The search parameters of `settings`, with minibatches of `batch`.
 #[must_use]
 pub fn search_params(settings: &Settings, batch: usize) -> Params {
     if settings.search == Search::Rollout {

@@ -1,4 +1,4 @@
-//! What stays from one search to the next: the tree of each player with its share of the memory, the alpha-beta
+//! State kept from one search to the next: the tree of each player with its share of the memory, the alpha-beta
 //! search, and what was learnt of the clock and the machine.
 
 use super::kept_tree::{KeptTree, Plan, Root};
@@ -38,7 +38,7 @@ pub struct SearchSession {
     lag: Lag,
     /// The alpha-beta search with its transposition table.
     alpha_beta: Option<AlphaBeta>,
-    /// What the blunder check has done in this game.
+    /// Counts of the blunder check in this game.
     blunders: BlunderCount,
 }
 
@@ -187,7 +187,7 @@ impl SearchSession {
         self.blunders
     }
 
-    /// What the options and the game so far contribute to a move's budget.
+    /// The part of the options and the game so far in a move's budget.
     #[must_use]
     pub fn time_settings(&self, settings: &Settings) -> TimeSettings {
         TimeSettings {

@@ -37,7 +37,7 @@ impl Config {
 /// inline assembly", asm.rules.reg-not-output) requires a block to preserve the registers that an operand can
 /// name and does not; other registers follow the rules of the target. No operand can name the configuration,
 /// and the Reference has no rule of x86-64 for it. asm.rules.not-successive lets the compiler insert its own
-/// code between the blocks. That code would touch the configuration or a tile only if AMX were enabled as a
+/// code between the blocks. Such code would touch the configuration or a tile only if AMX were enabled as a
 /// target feature, which it is nowhere here; `work` is this crate's code.
 ///
 /// # Safety

@@ -58,7 +58,7 @@ pub fn square(x: &[f32], to: &mut [u32]) {
     unsafe { square_rows(x, to) }
 }
 
-/// What a normalisation keeps for its gradient.
+/// Kept by a normalisation for its gradient.
 pub struct Kept<'a> {
     /// Normalised rows (mean 0, variance 1), bf16.
     pub unit: &'a mut [u32],

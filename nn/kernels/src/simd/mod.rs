@@ -1,4 +1,4 @@
-//! What the kernels are built of, by instruction set: one interface for vectors of floats ([`Vector`]: AVX2, AVX-512,
+//! The parts of the kernels, by instruction set: one interface for vectors of floats ([`Vector`]: AVX2, AVX-512,
 //! NEON), lanes of AVX-512, horizontal reductions; and two hints to the memory system.
 
 #[cfg(target_arch = "x86_64")]

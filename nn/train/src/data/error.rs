@@ -21,9 +21,9 @@ pub enum DataError {
         file: Arc<str>,
         /// The first byte at fault.
         offset: u64,
-        /// What the format requires.
+        /// The format's requirement.
         expected: &'static str,
-        /// What was found.
+        /// The value found.
         found: String,
     },
     /// A compressed frame is damaged.
@@ -32,7 +32,7 @@ pub enum DataError {
         file: Arc<str>,
         /// Start of the frame: byte of the compressed file.
         offset: u64,
-        /// What is wrong with it.
+        /// The fault.
         why: String,
     },
     /// Another process writes this file.

@@ -140,7 +140,7 @@ fn exclude_line(line: &str, keys: &mut KeySet) {
     let Ok(fen) = fields.join(" ").parse::<Fen>() else {
         return;
     };
-    // Of no use in training are composed positions with more moves than a list holds.
+    // Composed positions with more moves than a list holds are of no use in training.
     let Ok(mut position) = fen.into_position(CastlingMode::Chess960).or_else(composed) else {
         return;
     };

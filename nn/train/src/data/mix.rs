@@ -70,7 +70,7 @@ impl MixConfig {
     }
 }
 
-/// What a source has read and yielded so far; the buffer counts as yielded.
+/// Positions that a source has read and yielded so far; the buffer counts as yielded.
 #[derive(Clone, Debug)]
 pub struct SourceReport {
     /// The data file.
@@ -181,7 +181,7 @@ impl Mixer {
         Ok(batch)
     }
 
-    /// What each source has yielded so far.
+    /// Positions that each source has yielded so far.
     #[must_use]
     pub fn report(&self) -> Vec<SourceReport> {
         self.sources.iter().map(|source| source.report.clone()).collect()

@@ -153,7 +153,7 @@ fn merged_sums_equal_the_sums_of_the_parts() {
     one.merge(&two);
     assert_eq!(one, both);
     // tau-b of the bad answers. Policy: pair (1,0) against, (2,0) agrees, (2,1) tied: 0. Action values: pair
-    // (1,0) tied, (2,0) against, (2,1) against: -2 / sqrt(2 * 3). Of the good ones: the policy ties (2,0), 2 /
+    // (1,0) tied, (2,0) against, (2,1) against: -2 / sqrt(2 * 3). Among the good ones the policy ties (2,0), 2 /
     // sqrt(2 * 3), and 1.
     let tied = 2.0 / 6f64.sqrt();
     for (name, expected) in [

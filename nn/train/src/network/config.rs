@@ -49,7 +49,7 @@ pub struct RunConfig {
     pub average: f32,
     /// Seed of the initial weights and of the order of the data.
     pub seed: u64,
-    /// What makes the players of a network differ; None: all steps are the first player's.
+    /// The difference between a network's players; None: all steps are the first player's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub team: Option<TeamConfig>,
 }
@@ -60,7 +60,7 @@ pub struct RunConfig {
 pub struct TeamConfig {
     /// File of [`super::Rewards`], read when a run begins or resumes.
     pub rewards: PathBuf,
-    /// What a unit of reward adds to the logarithm of a move's share.
+    /// Addition to the logarithm of a move's share for a unit of reward.
     pub strength: f32,
     /// Win probability by which a move may lie below the best one.
     pub slack: f32,

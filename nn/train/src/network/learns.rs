@@ -16,7 +16,7 @@ pub enum Learns {
     Everything,
     /// The transition head, by AdamW without decay: all other outputs stay bit-identical.
     Transitions,
-    /// What the players after the first add, by the same: the first one stays bit-identical.
+    /// The additions of the players after the first, by the same: the first one stays bit-identical.
     Players,
 }
 

@@ -1,7 +1,7 @@
 //! Players of one network that learn to differ (paper 003). Each step is one player's. Among the moves about as good as the best, its
 //! policy target prefers those after which the board pays the player (the paper's Eq. 8); how good a move is, the teacher says.
 //!
-//! Of our own is that the reward is that of the next board alone, and that it tilts a policy in place of a search.
+//! Not in the paper: the reward is that of the next board alone, and it tilts a policy in place of a search.
 
 use super::config::{RunConfig, TeamConfig};
 use super::error::TrainError;
@@ -23,7 +23,7 @@ pub const BOARD: usize = CLASSES * TOKENS;
 /// Class of the own king; those of the other side begin behind it.
 const KING: usize = 5;
 
-/// What each player is paid.
+/// The reward of each player.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rewards {
@@ -37,7 +37,7 @@ pub fn place(class: usize, token: usize) -> usize {
     class * TOKENS + token
 }
 
-/// What a move of the side to move adds to the reward of its board; `weights` has [`BOARD`] numbers.
+/// Addition of the mover's move to the reward of its board; `weights` has [`BOARD`] numbers.
 #[must_use]
 pub fn of_move(weights: &[f32], features: &Features, action: MoveCode) -> f32 {
     let (from, to) = (usize::from(action.from), usize::from(action.to));
@@ -70,7 +70,7 @@ pub(super) struct Players {
     /// Length of one player's vector of parameters.
     len: usize,
     width: usize,
-    /// What the players' own parameters are added to.
+    /// The parameters that the players' own are added to.
     places: Vec<Range<usize>>,
     /// The first player has no steps.
     others_alone: bool,
@@ -119,7 +119,7 @@ impl Players {
         }))
     }
 
-    /// Whose a step is: every other one is the first player's, so that it remains what it was, unless it cannot change.
+    /// The player of a step: every other one is the first player's, so that it remains what it was, unless it cannot change.
     pub fn of_step(&self, step: u64) -> usize {
         let others = self.rewards.len() as u64 - 1;
         match (self.others_alone, step.is_multiple_of(2)) {

@@ -37,7 +37,7 @@ pub(super) struct Panel<'a> {
 }
 
 impl<'a> Panel<'a> {
-    /// Of `values` in the layout of training.
+    /// A panel of `values` in the layout of training.
     pub fn of(layout: &Layout, values: &'a [f32], number: usize) -> Panel<'a> {
         let (rows, _) = values[layout.rows.clone()].as_chunks::<PANEL>();
         let (bias, _) = values[layout.bias.clone()].as_chunks::<PANEL>();

@@ -10,7 +10,7 @@ pub struct Report<'a> {
     pub nodes: u64,
     /// Puzzles have points beside their solutions.
     pub graded: bool,
-    /// What was tried, in the plural.
+    /// Name of the items tried, in the plural.
     pub items: &'static str,
 }
 

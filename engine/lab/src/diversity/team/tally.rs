@@ -12,7 +12,7 @@ const RESAMPLES: usize = 2_000;
 /// Moves within this of the best are near it, in win probability.
 const NEAR: f32 = 0.02;
 
-/// Who is compared. The first is player 0 alone.
+/// The players compared. The first is player 0 alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contestant {
     /// The budget; None for player 0 alone.
@@ -72,7 +72,7 @@ impl View {
 pub struct Tried {
     /// By contestant.
     pub verdicts: Vec<Verdict>,
-    /// Of its first position, by budget.
+    /// Views of its first position, by budget.
     pub views: Vec<View>,
     pub has_task: bool,
 }

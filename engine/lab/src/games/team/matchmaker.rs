@@ -1,4 +1,4 @@
-//! Who plays whom (paper 003, section 3, Eq. 10): a player that learns is drawn uniformly, its opponent from one of six distributions.
+//! Pairings (paper 003, section 3, Eq. 10): a player that learns is drawn uniformly, its opponent from one of six distributions.
 
 use serde::{Deserialize, Serialize};
 

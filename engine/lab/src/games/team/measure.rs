@@ -1,4 +1,4 @@
-//! What a team's choices are good for, by exact results: positions in which a move loses value, searched by every player by itself; and
+//! The value of a team's choices, by exact results: positions in which a move loses value, searched by every player by itself; and
 //! matches against the first player.
 
 use super::table::Table;
@@ -139,7 +139,7 @@ pub fn examine<G: Solved>(
     tally
 }
 
-/// Who meets the first player alone.
+/// The opponents of the first player alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Challenger {
     /// A player with all playouts.

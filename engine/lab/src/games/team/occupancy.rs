@@ -1,7 +1,7 @@
 //! How players differ (paper 003, section 2): ψ, the mean board after a player's moves; the player whose ψ is nearest; and the intrinsic
 //! reward for boards that this neighbour reaches less (Eq. 8).
 //!
-//! Of our own are: boards count with their symmetric images, or a mirrored player would pass for a different one; the reward is centred
+//! Not in the paper: boards count with their symmetric images, or a mirrored player would pass for a different one; the reward is centred
 //! between both players, or longer games would pay; its sum over a game is divided by its standard deviation, so that λ has a unit; and
 //! distances are less the variance of their sampling.
 
@@ -17,7 +17,7 @@ pub const HORIZON: usize = 20;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reward {
-    /// Of a disc of the player on each cell, then of one of its opponent.
+    /// For a disc of the player on each cell, then for one of its opponent.
     weights: Vec<f32>,
     /// Added to their sum.
     offset: f32,
@@ -31,7 +31,7 @@ pub struct Standing {
     pub nearest: usize,
     /// Distance to it, in discs a cell (‖ψ_i - ψ_j‖₂), less what chance makes of equal players.
     pub distance: f64,
-    /// What its moves are paid.
+    /// Reward of its moves.
     pub reward: Reward,
     /// ψ: how often a cell has a disc of the player, then one of its opponent, after the player's moves; `[2 * cells]`.
     pub occupancy: Vec<f64>,
@@ -168,12 +168,12 @@ impl Reward {
         self.weights.len() == 2 * cells
     }
 
-    /// That of the move which led to `next`.
+    /// The reward of the move which led to `next`.
     pub fn of<G: Game>(&self, game: &G, next: &G::State) -> f32 {
         self.of_cells(&game.encode(&game.passed(next)))
     }
 
-    /// What the discs of a position alone pay for the player's moves of the next [`HORIZON`] plies, for they stay where they are.
+    /// Payment of a position's discs alone for the player's moves of the next [`HORIZON`] plies, for they stay where they are.
     /// `own`: the player is to move.
     pub fn kept<G: Game>(&self, game: &G, state: &G::State, own: bool) -> f32 {
         let cells = if own { game.encode(state) } else { game.encode(&game.passed(state)) };
@@ -182,7 +182,7 @@ impl Reward {
         moves.min(HORIZON / 2) as f32 * self.of_cells(&cells)
     }
 
-    /// Of a board in the player's view.
+    /// The reward of a board in the player's view.
     fn of_cells(&self, cells: &[u8]) -> f32 {
         let paid = |(cell, class): (usize, &u8)| match *class {
             MINE => self.weights[cell],

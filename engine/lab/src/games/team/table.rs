@@ -1,4 +1,4 @@
-//! What a generation's games begin with: each player's reward and distribution of opponents, from the team's latest games.
+//! The start of a generation's games: each player's reward and distribution of opponents, from the team's latest games.
 
 use super::matchmaker::{Matchmaker, Payoffs};
 use super::occupancy::{Standing, standings};
@@ -23,7 +23,7 @@ pub struct TeamSettings {
     pub extrinsic: f32,
     /// ℓ₀: the distance between players at which nothing is paid for another one.
     pub distance: f64,
-    /// Who plays whom.
+    /// The pairing of players.
     pub matchmaker: Matchmaker,
 }
 
@@ -77,7 +77,7 @@ impl Table {
         }
     }
 
-    /// What a player plays for besides the result; None for the first one.
+    /// A player's reward besides the result; None for the first one.
     #[must_use]
     pub fn shaping(&self, player: usize) -> Option<Shaping<'_>> {
         let standing = self.standings.get(player).filter(|_| player > 0)?;

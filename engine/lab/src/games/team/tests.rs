@@ -104,7 +104,7 @@ fn labels_are_those_of_the_player_that_learns() {
         game.play(&mut state, turn.action);
         paid.push(reward.of(&game, &state));
     }
-    // What the discs on the board pay alone is no part of the label.
+    // The payment of the discs on the board alone is no part of the label.
     for (at, sample) in labels.iter().enumerate() {
         assert_eq!(sample.player, 1);
         let kept = reward.kept(&game, &sample.state, at % 2 == 0);

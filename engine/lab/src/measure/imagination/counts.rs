@@ -1,4 +1,4 @@
-//! What still holds at which depth, and in which phase of the game imagination fails: counted along games
+//! Imagined boards that are right by depth and by phase of the game: counted along games
 //! and inside searches.
 
 use engine::chess::action::Action;
@@ -145,7 +145,7 @@ impl Counts {
         let Some(row) = self.depths.get_mut(depth.min(last)) else { return };
         self.invented.add(one.truth.is_none());
         row.refused.add(one.refused);
-        // What follows a move that is not legal has no truth to be held against.
+        // Boards after an illegal move have no truth to be held against.
         let Some(truth) = one.truth else { return };
         row.state.add(one.state);
         row.legal.add(one.legal);

@@ -45,7 +45,7 @@ pub(super) fn walk(
             walker.truth.play_unchecked(*m);
             match walker.imagined.take() {
                 Some(state) => asked.push((walker, state, action)),
-                // What was lost stays lost: nothing after a refusal is right.
+                // An error stays: nothing after a refusal is right.
                 None => counts.add(depth, &Comparison::all_wrong(&walker.truth)),
             }
         }

@@ -12,7 +12,7 @@ const LEGEND: u32 = 280;
 /// Depths with fewer states say nothing.
 const FEWEST: u64 = 10;
 
-/// What of a depth is drawn.
+/// The share of a depth that is drawn.
 type Of = fn(&Depth) -> Share;
 
 /// Writes the picture: a panel for states, one for legal moves, one for ends of the game.

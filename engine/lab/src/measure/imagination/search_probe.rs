@@ -50,7 +50,7 @@ impl ProbedWorld {
         let mut found =
             Comparison { from_truth: *from_truth, ..Comparison::all_wrong(state.truth.as_ref()) };
         found.refused = matches!(leaf, Leaf::Refused);
-        // What was asked just now is remembered, so that one step leads there.
+        // The last answer is remembered, so that one step leads there.
         let mut after = (**before).clone();
         self.world.step(&mut after, *action);
         if let (Some(truth), Some(position), false) =

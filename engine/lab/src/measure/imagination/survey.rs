@@ -1,4 +1,4 @@
-//! What holds along many lines and searches of held-out games: runs the probes, says the counts, draws them.
+//! Accuracy along many lines and searches of held-out games: runs the probes, says the counts, draws them.
 
 use super::counts::Counts;
 use super::{game_probe, plot, search_probe};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use train::data::MixConfig;
 use train::data::validation::{HeldOut, Stretch};
 
-/// What to count: stretches of the held-out games of data files, and searches from some of them.
+/// The material to count: stretches of the held-out games of data files, and searches from some of them.
 #[derive(Clone, Debug)]
 pub struct Survey {
     /// Data files.

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use train::data::MixConfig;
 use train::data::validation::HeldOut;
 
-/// What to measure.
+/// The measurements to make.
 pub struct Survey {
     /// Data files; their held-out games are asked about.
     pub files: Vec<PathBuf>,

@@ -8,7 +8,7 @@ use engine::chess::epd;
 use engine::chess::game::Game;
 use engine::pgn::legal_move;
 
-/// What follows `win`, `draw` or `loss` in a comment that is a true result.
+/// The words after `win`, `draw` or `loss` in a comment that is a true result.
 const FOR_THE_MOVER: &str = " for the side to move";
 
 /// The puzzle of one line.

@@ -129,7 +129,7 @@ impl Tuning {
     }
 }
 
-/// What the positions of `path` are, and the positions, `limit` at most.
+/// The description of the positions of `path`, and the positions, `limit` at most.
 fn open_labels(path: &Path, limit: usize) -> Result<(String, Vec<LabelledPosition>), LabelsError> {
     let (Recipe { engine, best_nodes, move_nodes, .. }, mut positions) = read(path)?;
     positions.truncate(limit);

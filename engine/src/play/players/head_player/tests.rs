@@ -117,7 +117,7 @@ fn best(head: Head, game: &Game, opinions: &Opinions) -> String {
 #[test]
 fn the_prior_is_the_searchs_own() {
     let game = Game::default();
-    // Of one move that shares the softmax, the other has nothing of it; else its policy would win.
+    // One move has all of the softmax, the other nothing; else its policy would win.
     let opinions = Opinions {
         moves: vec![("e2e4", 0.60, 0.60, 0.1), ("d2d4", 0.59, 0.59, 0.3)],
         ..Opinions::default()
