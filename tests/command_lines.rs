@@ -78,6 +78,7 @@ fn what_cannot_be_written_is_named_before_the_work() {
         (LAB, "label a --engine e --out"),
         (LAB, "leaves a --engine e --out"),
         (LAB, "match --nodes 1 --clocks"),
+        (LAB, "match --nodes 1 --csv"),
         (LAB, "match --nodes 1 --pgn"),
         (LAB, "puzzles a --failures"),
         (LAB, "puzzles a --plot"),

@@ -29,7 +29,6 @@
 
 #[cfg(target_arch = "x86_64")]
 pub mod amx;
-mod arithmetic;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub mod attention;
 pub mod gemm;

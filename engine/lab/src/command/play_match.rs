@@ -1,11 +1,14 @@
 //! `mavka-lab match`: two engines, many games, one verdict. Parses arguments, starts the processes, shows the progress
-//! and writes the files; [`crate::matches`] plays.
+//! and writes the files; [`crate::league`] plays.
 
 use super::args::{Program, WordError, limits, read_openings};
 use crate::matches::clocks::{Clocks, Remaining};
+use crate::matches::csv;
 use crate::matches::pgn::{self, Tags};
-use crate::matches::rules::{DrawRule, ResignRule, Rules, Seat};
-use crate::matches::runner::{Match, Report};
+use crate::matches::rules::Seat;
+use crate::matches::rules::{DrawRule, ResignRule, Rules};
+use crate::matches::runner::Match;
+use crate::matches::runner::Report;
 use crate::matches::sprt::{Sprt, Unit};
 use crate::openings;
 use crate::plots::{Curve, Picture};
@@ -132,10 +135,13 @@ pub struct PlayMatch {
     /// Append every finished game to this file, complete even if the match is interrupted.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pgn: Option<PathBuf>,
+    /// Append the result as one line to this file.
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    csv: Option<PathBuf>,
     /// Draw the time left over the moves of all games into this SVG; where clocks run.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     clocks: Option<PathBuf>,
-    /// The event in PGN.
+    /// The event in PGN and CSV.
     #[arg(long, default_value = "match", value_name = "NAME", help_heading = "Output")]
     event: String,
 }
@@ -214,6 +220,12 @@ fn run(args: &PlayMatch) -> Result<(), Failure> {
         let Sprt { elo0, elo1, .. } = test;
         let llr = test.llr(&end.tally.pairs);
         out.say(format_args!("  {:<24}{verdict} (LLR {llr:.2})", format!("SPRT {elo0} {elo1}")));
+    }
+    let [first, second] = &names;
+    let facts =
+        csv::Facts { event: &args.event, date: &date, names: [first, second], limits: plan.limits };
+    if let (Some(path), Some(line)) = (&args.csv, csv::line(&facts, &end.tally)) {
+        write_result(path, &line)?;
     }
     if let Some(path) = &args.clocks {
         picture(&clocks, &names).draw(path)?;
@@ -372,6 +384,13 @@ fn picture(clocks: &Clocks, names: &[String; 2]) -> Picture {
         y: "seconds left".to_owned(),
         curves,
     }
+}
+
+fn write_result(path: &Path, line: &str) -> Result<(), Failure> {
+    let mut file = append(path)?;
+    let head = if file.metadata()?.len() == 0 { csv::HEAD } else { "" };
+    file.write_all(format!("{head}{line}").as_bytes())?;
+    Ok(())
 }
 
 #[cfg(test)]

@@ -2,9 +2,10 @@
 //! trusted: every move is checked by the rules, clocks are kept here.
 //!
 //! [`game`] referees between two clients of [`crate::uci_client`] on the [`stage`]. A match ([`runner`]) counts results in
-//! a [`tally`], with statistics by [`elo`], [`sprt`] and [`clocks`], and output by [`pgn`].
+//! a [`tally`], with statistics by [`elo`], [`sprt`] and [`clocks`], and output by [`pgn`] and [`csv`].
 
 pub mod clocks;
+pub mod csv;
 pub mod elo;
 pub mod game;
 pub mod pgn;

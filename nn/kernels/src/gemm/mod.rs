@@ -12,6 +12,7 @@
 //! `matrix` has the views, `operand` a matrix of activations that is written once and read by several products.
 //! Products by AMX are in [`crate::amx`].
 
+mod arithmetic;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod bf16;
 #[cfg(target_arch = "x86_64")]

@@ -1,8 +1,8 @@
 //! Arithmetics that this CPU supports, and the fastest one.
 
-use super::gemm::int8::Kernel;
-use super::isa;
-use super::isa::Isa;
+use super::int8::Kernel;
+use crate::isa;
+use crate::isa::Isa;
 use crate::precision::{Arithmetic, ArithmeticError};
 use std::str::FromStr;
 
