@@ -1,5 +1,5 @@
 //! Arithmetic of products, on any device. CPU kernels: `kernels::gemm`; storage precision:
-//! [`crate::checkpoint::Precision`].
+//! `nn::checkpoint::Precision`.
 
 use std::fmt;
 

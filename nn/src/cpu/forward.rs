@@ -31,6 +31,9 @@ use crate::net::layout::{Block, Layout, RESULTS, TERMINALS, TRANSITION_OUTPUTS};
 use crate::net::{BUCKETS, TOKENS};
 use std::ops::Range;
 
+/// Computes one block: its number, its rows, and the pieces if they alone have rows.
+type BlockPass<'a> = dyn FnMut(usize, &mut [f32], Option<&mut Pieces>) + 'a;
+
 /// Runs the network on `items`. `keep_layers` keeps every layer's buffers for the gradient; int8 weights have
 /// no gradient.
 pub fn forward(
@@ -66,7 +69,7 @@ pub fn forward(
     }
     tokens.columns = heads.columns(layout);
     // Each block's number and rows, and the pieces if they alone have rows.
-    let mut each = |block: &mut dyn FnMut(usize, &mut [f32], Option<&mut Pieces>)| {
+    let mut each = |block: &mut BlockPass<'_>| {
         for i in 0..piece_blocks {
             block(i, piece_rows, Some(pieces));
         }

@@ -71,7 +71,7 @@ enum Command {
     /// Play a league of many agents and rate them; run again with the same folder to go on
     League(league::League),
     /// Play games of the network against itself, to train on
-    Selfplay(selfplay::SelfPlayArgs),
+    Selfplay(Box<selfplay::SelfPlayArgs>),
     /// Have a strong engine label held-out positions, for tuning
     Label(Box<label::Label>),
     /// Have a strong engine label leaves of search trees, for training
