@@ -1,6 +1,6 @@
 //! Which file of a crate uses which: follows the `mod` declarations from `lib.rs`, reads every `use` and
 //! every path, and resolves it to the file that defines the name. A re-export (`pub use`) is not a use;
-//! whoever names it uses the file behind it. Nor does a method need one: a call uses the file of an `impl` that stands
+//! a file that names it uses the file behind it. Nor does a method need one: a call uses the file of an `impl` that stands
 //! elsewhere than its type, if the caller's file uses the type's. Test modules do not count.
 
 use std::collections::{BTreeMap, BTreeSet};

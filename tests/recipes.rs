@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::SystemTime;
 
-/// Runs the recipe for so many generations in all, and returns the lines of its curve: generation, opponent and games.
+/// Runs the recipe up to this number of generations, and returns the lines of its curve: generation, opponent and games.
 fn run(folder: &Path, generations: usize) -> Vec<(u64, String, u64)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut config: Value =
