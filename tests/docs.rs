@@ -6,7 +6,7 @@ use clap::CommandFactory;
 use clap::error::ErrorKind;
 use engine::command::Cli;
 use engine::options::{Shown, markdown};
-use mavka_tests::PRIVATE_WORDS;
+use mavka_tests::{PRIVATE_WORDS, inverted};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -35,8 +35,6 @@ const PAGES: [&str; 6] = [
 ];
 /// Longest README, in lines.
 const README_LINES: usize = 110;
-/// Words that a sentence does not begin with: its subject comes first.
-const NO_BEGINNING: [&str; 5] = ["What", "Of", "Who", "Whose", "That"];
 /// First folders of the repository's paths.
 const FOLDERS: [&str; 9] =
     [".ci/", ".github/", "assets/", "docs/", "engine/", "mcts/", "nn/", "tests/", "uci/"];
@@ -387,12 +385,8 @@ fn sentences_of_the_guide_begin_with_their_subject() {
             if code || line.starts_with('#') {
                 continue;
             }
-            for word in words.split_whitespace() {
-                let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
-                if begins && NO_BEGINNING.contains(&bare) {
-                    found.push(format!("{}: {line}", page.display()));
-                }
-                begins = word.ends_with(['.', '!', '?', ':']);
+            if inverted(words, &mut begins) > 0 {
+                found.push(format!("{}: {line}", page.display()));
             }
         }
     }

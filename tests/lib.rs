@@ -37,8 +37,22 @@ pub const PRIVATE_WORDS: [&str; 12] = [
     "barren",
     "lucky",
 ];
+/// Words that a sentence does not begin with: its subject comes first.
+const NO_BEGINNING: [&str; 5] = ["What", "Of", "Who", "Whose", "That"];
 /// How long a lost answer is waited for.
 pub const PATIENCE: Duration = Duration::from_secs(120);
+
+/// How many sentences of a line begin with a word that they should not begin with. `begins`: the line begins a sentence;
+/// afterwards, the next line does.
+pub fn inverted(line: &str, begins: &mut bool) -> usize {
+    let mut found = 0;
+    for word in line.split_whitespace() {
+        let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
+        found += usize::from(*begins && NO_BEGINNING.contains(&bare));
+        *begins = word.ends_with(['.', '!', '?', ':']);
+    }
+    found
+}
 
 /// A setup whose only network is `evaluator`.
 pub fn setup(evaluator: impl Evaluator + 'static) -> Setup {

@@ -39,10 +39,7 @@ pub fn forbidden(source: &str) -> Vec<Finding> {
     found
 }
 
-/// Words that a sentence does not begin with: its subject comes first.
-pub const NO_BEGINNING: [&str; 5] = ["What", "Of", "Who", "Whose", "That"];
-
-/// Lines of the comments' sentences that begin with one of [`NO_BEGINNING`], counted from 1.
+/// Lines of the comments' sentences that begin without their subject, counted from 1.
 pub fn inverted(source: &str) -> Vec<usize> {
     let (mut found, mut begins) = (Vec::new(), true);
     for token in tokens(source) {
@@ -53,12 +50,8 @@ pub fn inverted(source: &str) -> Vec<usize> {
         for (below, text) in text.lines().enumerate() {
             let text = text.trim_start_matches(['/', '!', '*', '-', ' ']);
             begins |= text.is_empty();
-            for word in text.split_whitespace() {
-                if begins && NO_BEGINNING.contains(&word.trim_matches(['*', ',', '`'])) {
-                    found.push(line + below);
-                }
-                begins = word.ends_with(['.', '!', '?', ':']);
-            }
+            let inverted = mavka_tests::inverted(text, &mut begins);
+            found.extend(std::iter::repeat_n(line + below, inverted));
         }
     }
     found
