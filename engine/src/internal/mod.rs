@@ -17,3 +17,20 @@ pub mod svg;
 pub mod teacher;
 pub mod think;
 pub mod tree;
+
+/// The beginning of a tree of two moves, up to the state after the first one: for tests.
+#[cfg(test)]
+const TWO_MOVES: &str = "Minimax breadth=2 depth=1
+    Evaluation for node: <root>
+    <mav game=chess> %state %top_all %best_action </mav>
+    [%state 7k/8/8/8/8/8/8/K7 w]
+    [%top_all a1a2:<ctrl34> a1b1:<ctrl32>]
+    [%best_action a1a2]
+    Expand from node <root>:
+    <root a1a2>
+    <root a1b1>
+    Evaluation for node: <root a1a2>
+    <mav game=chess> %prev_state %prev_action %state %top_all %best_action </mav>
+    [%prev_state 7k/8/8/8/8/8/8/K7 w]
+    [%prev_action a1a2]
+    ";

@@ -136,28 +136,18 @@ fn label(child: Option<&Word>, page: Option<&Page>, value: Option<u8>) -> String
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::internal::TWO_MOVES;
     use crate::internal::parse::parse;
 
     #[test]
     fn every_node_is_a_box_and_wrong_ones_are_red() {
-        let text = "Minimax breadth=2 depth=1
-            Evaluation for node: <root>
-            <mav game=chess> %state %top_all %best_action </mav>
-            [%state 7k/8/8/8/8/8/8/K7 w]
-            [%top_all a1a2:<ctrl34> a1b1:<ctrl32>]
-            [%best_action a1a2]
-            Expand from node <root>:
-            <root a1a2>
-            <root a1b1>
-            Evaluation for node: <root a1a2>
-            <mav game=chess> %prev_state %prev_action %state %top_all %best_action </mav>
-            [%prev_state 7k/8/8/8/8/8/8/K7 w]
-            [%prev_action a1a2]
-            [%state invalid]
+        let text = format!(
+            "{TWO_MOVES}[%state invalid]
             [%top_1 invalid : \"invalid\"]
             Decision for node: <root a1a2>
-            Selecting: invalid : \"<ctrl63>\"";
-        let thought = parse(text).unwrap();
+            Selecting: invalid : \"<ctrl63>\""
+        );
+        let thought = parse(&text).unwrap();
         let marks = Marks { states: [1].into(), ..Marks::default() };
         let drawn = draw(&thought, &marks);
         assert_eq!(drawn.matches("rx='3'").count(), 3, "{drawn}");

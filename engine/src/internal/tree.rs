@@ -123,24 +123,13 @@ fn percent(bucket: u8) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::internal::TWO_MOVES;
     use crate::internal::parse::parse;
 
     #[test]
     fn every_node_has_a_line_and_the_choices_have_stars() {
-        let text = "Minimax breadth=2 depth=1
-            Evaluation for node: <root>
-            <mav game=chess> %state %top_all %best_action </mav>
-            [%state 7k/8/8/8/8/8/8/K7 w]
-            [%top_all a1a2:<ctrl34> a1b1:<ctrl32>]
-            [%best_action a1a2]
-            Expand from node <root>:
-            <root a1a2>
-            <root a1b1>
-            Evaluation for node: <root a1a2>
-            <mav game=chess> %prev_state %prev_action %state %top_all %best_action </mav>
-            [%prev_state 7k/8/8/8/8/8/8/K7 w]
-            [%prev_action a1a2]
-            [%state 7k/8/8/8/8/8/K7/8 b - - 1]
+        let text = format!(
+            "{TWO_MOVES}[%state 7k/8/8/8/8/8/K7/8 b - - 1]
             [%top_all h8g8:<ctrl31> h8h7:<ctrl30>]
             [%best_action h8g8]
             Decision for node: <root a1a2>
@@ -155,8 +144,9 @@ mod tests {
             Selecting: invalid : \"<ctrl63>\"
             Decision for node: <root> a1a2 : \"<ctrl32>\" a1b1 : \"<ctrl0>\"
             Selecting: a1a2 : \"<ctrl32>\"
-            Playing a1a2!";
-        let thought = parse(text).unwrap();
+            Playing a1a2!"
+        );
+        let thought = parse(&text).unwrap();
         let marks = Marks { states: [2].into(), ..Marks::default() };
         let printed = tree(&thought, &marks);
         let lines: Vec<String> = printed
