@@ -20,6 +20,11 @@ pub trait Control<W: World>: Sync {
     /// Polled by every worker between minibatches and between descents; true ends the search. Only the root's
     /// own evaluation is never aborted, so that there is a move.
     fn stopped(&self) -> bool;
+    /// Leaves that may be in flight to a device now (`Params::pipeline`): fewer where little time is left, for the search
+    /// ends with its last batch. Polled for every few leaves.
+    fn most_in_flight(&self) -> usize {
+        usize::MAX
+    }
 }
 
 /// A control that lets the search run to its playout limit.

@@ -3,6 +3,7 @@
 use crate::{
     control::{Control, View},
     params::Params,
+    queue::LeafQueue,
     root::RootPolicy,
     stats::RunStats,
     tree::Tree,
@@ -29,6 +30,8 @@ pub struct Job<'a, W: World> {
     pub threads: usize,
     /// Playouts of the whole run, if limited.
     pub max_playouts: Option<u64>,
+    /// The way to a device; None = workers evaluate their own leaves.
+    pub queue: Option<&'a LeafQueue<W::State>>,
 }
 
 impl<W: World> Job<'_, W> {

@@ -7,8 +7,10 @@
 //!    compare-exchange claims it. Virtual counts go on the path, most at the leaf, so that the next descent
 //!    goes elsewhere. A minibatch is one leaf while the tree is small, and it is cut short rather than waited
 //!    for.
-//! 2. **Evaluate** (`worker`): evaluate all leaves of the minibatch in one call of the world.
-//! 3. **Expand** (`worker`): publish the edges of each leaf.
+//! 2. **Evaluate** (`worker`): evaluate all leaves of the minibatch in one call of the world. On the way to a device
+//!    ([`Pipeline`]) the leaves of all workers wait in one `queue`: a free lane takes them as its batch, and the other
+//!    workers select on.
+//! 3. **Expand** (`finish`): publish the edges of each leaf.
 //! 4. **Back up** (`backup`): add each leaf's value to every node of its path, flipped at each ply; the
 //!    virtual counts come off in the same add. A game's end is a proof, and proofs travel up: one lost
 //!    child wins, all children won loses.
@@ -33,7 +35,7 @@
 //! |---|---|
 //! | `value`, `world`, `params`, `rng`, `sync` | values, the game interface, all constants, seeded randomness, atomics |
 //! | `node`, `tree`, `compact`, `path_ends`, `audit` | one node's words, the arena, its compaction, path-dependent ends, its invariants |
-//! | `puct`, `root`, `line`, `stats`, `control`, `job`, `select`, `backup` | formulas; the root's moves; best lines; counters; the caller's interface; shared state of workers; the descent; the backup |
+//! | `puct`, `root`, `line`, `stats`, `control`, `slot`, `queue`, `job`, `select`, `backup`, `finish` | formulas; the root's moves; best lines; counters; the caller's interface; one descent's leaf; leaves on their way to a device; shared state of workers; the descent; the backup; the end of playouts |
 //! | `worker`, `pool`, `search` | one thread's minibatches, the threads, the [`Searcher`] |
 //! | `toy`, `loom_models` | games for tests, every interleaving of small models |
 //!
@@ -53,6 +55,7 @@ mod audit;
 mod backup;
 mod compact;
 mod control;
+mod finish;
 mod job;
 mod line;
 #[cfg(all(loom, test))]
@@ -62,10 +65,12 @@ mod params;
 mod path_ends;
 mod pool;
 mod puct;
+mod queue;
 mod rng;
 mod root;
 mod search;
 mod select;
+mod slot;
 mod stats;
 mod sync;
 #[cfg(test)]
@@ -79,7 +84,7 @@ mod world;
 pub use audit::Audit;
 pub use control::{Control, Patient, Snapshot, View};
 pub use line::Line;
-pub use params::{FinalMove, Fpu, Params, VirtualCounts};
+pub use params::{FinalMove, Fpu, Params, Pipeline, VirtualCounts};
 pub use puct::Ranker;
 pub use root::Race;
 pub use search::{Ancestor, Outcome, Searcher};

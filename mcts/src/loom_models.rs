@@ -6,9 +6,11 @@ use crate::{
     control::Patient,
     job::Job,
     node::{Cell, Fixed, Meta, Node, NodeState, Proof},
-    params::Params,
+    params::{Params, Pipeline, VirtualCounts},
+    queue::LeafQueue,
     rng::Rng,
     root::RootPolicy,
+    slot::Slot,
     stats::RunStats,
     sync::AtomicU64,
     toy::Broken,
@@ -220,6 +222,36 @@ fn loom_a_parents_proof_is_drawn_from_the_last_child_proven_or_asked_again() {
     );
 }
 
+#[test]
+fn loom_of_the_queued_leaves_none_is_lost_and_none_is_evaluated_twice() {
+    const MOST: usize = 2;
+    in_every_order(
+        || LeafQueue::<u16>::new(&Pipeline { lanes: 1, least: 1, most: MOST, ramp: 1 }),
+        |queue, worker| {
+            let mut evaluated = Vec::new();
+            let room = queue.reserve(1, MOST);
+            assert_eq!(room, 1, "there is room for both");
+            let counts = VirtualCounts { min: 1, max: 1 };
+            assert!(queue.push(Slot { path: vec![0], state: worker, counts }).is_none());
+            let mut batch = Vec::new();
+            if queue.take_batch(MOST, true, &mut batch) {
+                evaluated.extend(batch.iter().map(|slot| slot.state));
+                queue.end_batch(&mut batch);
+            }
+            evaluated
+        },
+        |queue, evaluated| {
+            let mut all: Vec<u16> = evaluated.into_iter().flatten().collect();
+            let waiting: Vec<u16> = queue.drain().map(|slot| slot.state).collect();
+            assert!(waiting.len() < 2, "the lane was free for one of them");
+            all.extend(waiting);
+            all.sort_unstable();
+            assert_eq!(all, [0, 1]);
+            assert_eq!(queue.reserve(9, MOST), MOST, "nothing is in flight");
+        },
+    );
+}
+
 /// One move, and the game is over with a value that proves nothing.
 struct OneMove;
 
@@ -266,6 +298,7 @@ impl Search {
             control: &Patient,
             threads: 2,
             max_playouts: Some(2),
+            queue: None,
         };
         assert!(Worker::new(&job, &mut rng).step(false).is_ok());
     }

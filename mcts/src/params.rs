@@ -9,6 +9,8 @@ pub struct Params {
     /// Visits of the tree per worker for each leaf beyond the first in a minibatch, so that a small tree is
     /// searched almost sequentially. Guess, after the collision ramp of lc0 PR #1540. 1..
     pub ramp: u32,
+    /// Evaluation on a device with lanes of its own; None = each worker evaluates what it gathers (`batch`, `ramp`).
+    pub pipeline: Option<Pipeline>,
     /// Exploration at few visits. Tuned with the two temperatures, on labelled positions at 400 nodes: 0.65 has
     /// less regret than 0.87 (half of lc0's 1.745, our Q being in [0, 1]) and as much as 0.5. 0..=16.
     pub c_puct: f32,
@@ -63,6 +65,7 @@ impl Default for Params {
         Params {
             batch: 16,
             ramp: 8,
+            pipeline: None,
             c_puct: 0.65,
             c_base: 38_739.0,
             c_factor: 1.947,
@@ -103,6 +106,7 @@ impl Params {
         let d = Params::default();
         self.batch = self.batch.clamp(1, MAX_BATCH);
         self.ramp = self.ramp.max(1);
+        self.pipeline = self.pipeline.map(Pipeline::sane);
         self.c_puct = or(self.c_puct, 0.0, 16.0, d.c_puct);
         self.c_base = or(self.c_base, 1.0, 1e12, d.c_base);
         self.c_factor = or(self.c_factor, 0.0, 16.0, d.c_factor);
@@ -129,6 +133,48 @@ impl Params {
     #[must_use]
     pub fn draw_cost(&self, plies: usize) -> f32 {
         if plies.is_multiple_of(2) { self.contempt } else { -self.contempt }
+    }
+}
+
+/// Evaluation on a device: the workers' leaves go through one queue, and each free lane takes what waits as its batch
+/// (paper 000, section 3 and figure 6: a number of leaves in flight, each backed up as its answer comes).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pipeline {
+    /// Batches under way at once: one that the device computes, others that are prepared or read. 1..=16.
+    pub lanes: usize,
+    /// Leaves in flight from the start: a device takes as long for them as for one. 1..=`most`.
+    pub least: usize,
+    /// Leaves of a batch. 1..=[`MAX_BATCH`].
+    pub most: usize,
+    /// Visits of the tree for each leaf in flight beyond `least`: see [`Params::ramp`]. 1..
+    pub ramp: u32,
+}
+
+/// Most batches under way at once; the root's virtual counts have room for their leaves (`node`).
+const MAX_LANES: usize = 16;
+
+impl Pipeline {
+    fn sane(self) -> Pipeline {
+        let most = self.most.clamp(1, MAX_BATCH);
+        Pipeline {
+            lanes: self.lanes.clamp(1, MAX_LANES),
+            least: self.least.clamp(1, most),
+            most,
+            ramp: self.ramp.max(1),
+        }
+    }
+
+    /// Leaves that may be in flight.
+    #[must_use]
+    pub fn in_flight(&self) -> usize {
+        self.lanes * self.most
+    }
+
+    /// Leaves that may be in flight in a tree of `visits`.
+    #[must_use]
+    pub fn in_flight_at(&self, visits: u64) -> usize {
+        let ramp = usize::try_from(visits / u64::from(self.ramp)).unwrap_or(usize::MAX);
+        ramp.max(self.least).min(self.in_flight())
     }
 }
 

@@ -39,12 +39,14 @@ pub fn run_workers<W: World>(
             .filter_map(|(rng, lane)| {
                 let thread = thread::Builder::new().name("mcts".into());
                 thread
-                    .spawn_scoped(scope, move || work(job, rng, lane))
+                    .spawn_scoped(scope, move || work(job, rng, lane, true))
                     .inspect_err(|error| log::warn!("one search thread fewer: {error}"))
                     .ok()
             })
             .collect();
-        let mut ended = vec![work(job, first, 0)];
+        // The first worker ticks the control, so it waits for a device only where it is alone.
+        let carries = spawned.is_empty();
+        let mut ended = vec![work(job, first, 0, carries)];
         for worker in spawned {
             match worker.join() {
                 Ok(end) => ended.push(end),
@@ -55,19 +57,25 @@ pub fn run_workers<W: World>(
     })
 }
 
-/// One worker's loop. Only worker 0 ticks the control.
-fn work<W: World>(job: &Job<'_, W>, rng: &mut Rng, lane: usize) -> Ended<W::Error> {
+/// One worker's loop. Only worker 0 ticks the control. `carries`: takes batches to the device, if there is one.
+fn work<W: World>(job: &Job<'_, W>, rng: &mut Rng, lane: usize, carries: bool) -> Ended<W::Error> {
     let _guard = StopOnPanic(job.stats);
     let mut worker = Worker::new(job, rng);
+    let mut batch = Vec::new();
     loop {
-        let busy = match worker.step(true) {
+        let step = match job.queue.zip(job.params.pipeline.as_ref()) {
+            Some(way) => worker.feed(way, carries, &mut batch),
+            None => worker.step(true),
+        };
+        let busy = match step {
             Ok(busy) => busy,
             Err(error) => return worker.end(Some(error)),
         };
         if lane == 0 && job.control.tick(&job.view()).is_break() {
             job.stats.stop(StopReason::SearchOver);
         }
-        if job.stats.stopping() || (!busy && !job.stats.any_playouts_left()) {
+        let waits = job.queue.is_some_and(|queue| !queue.is_empty());
+        if job.stats.stopping() || (!busy && !waits && !job.stats.any_playouts_left()) {
             return worker.end(None);
         }
         if busy {

@@ -3,11 +3,13 @@
 
 use crate::{
     audit::Audit,
+    backup::{self, PathCounts},
     control::{Control, Snapshot, View},
     job::Job,
     node::NodeState,
     params::{MAX_THREADS, Params},
     pool,
+    queue::LeafQueue,
     rng::Rng,
     root::RootPolicy,
     stats::{RunStats, StopReason},
@@ -207,7 +209,11 @@ impl<W: World> Searcher<W> {
         let threads = threads.clamp(1, MAX_THREADS);
         let stats = RunStats::new(self.tree.root().stats().visits, max_playouts);
         // Padded to a cache line each, against false sharing.
-        let mut rngs: Vec<CachePadded<Rng>> = (0..threads as u64)
+        let pipeline = self.params.pipeline;
+        let queue = pipeline.as_ref().map(LeafQueue::new);
+        // A worker that carries a batch waits for the device; as many more select.
+        let workers = pipeline.map_or(threads, |it| (threads + it.lanes).min(MAX_THREADS));
+        let mut rngs: Vec<CachePadded<Rng>> = (0..workers as u64)
             .map(|lane| CachePadded::new(Rng::lane(self.params.seed, lane)))
             .collect();
         let Some(state) = &self.state else {
@@ -232,6 +238,7 @@ impl<W: World> Searcher<W> {
                 control,
                 threads,
                 max_playouts,
+                queue: queue.as_ref().filter(|_| expanded),
             };
             let ended = match root {
                 // The root is evaluated first and alone, even by a search that is already stopped.
@@ -252,6 +259,11 @@ impl<W: World> Searcher<W> {
             for Ended { error: failed, abandoned } in ended {
                 error = error.or(failed);
                 abandoned.into_iter().for_each(|at| self.tree.release(at));
+            }
+            for slot in queue.iter().flat_map(LeafQueue::drain) {
+                backup::undo(&self.tree, &slot.path, PathCounts::InFlight(slot.counts));
+                self.tree.release(slot.end());
+                stats.return_playouts(1);
             }
             match stats.take_stop_reason() {
                 _ if error.is_some() => break,

@@ -7,6 +7,7 @@ use crate::{
     params::Fpu,
     puct::{self, EdgeStats},
     rng::Rng,
+    slot::Slot,
     tree::{ArenaChunk, Edges},
     value::Wdl,
     world::World,
@@ -24,21 +25,6 @@ pub enum Descent {
     OutOfMemory,
     /// At a root without an allowed move.
     NoMove,
-}
-
-/// Buffers of a descent, reused to avoid allocation.
-pub struct Slot<S> {
-    /// The nodes passed, root first, the end included.
-    pub path: Vec<u32>,
-    /// The state at the path's end.
-    pub state: S,
-}
-
-impl<S> Slot<S> {
-    /// The node at the path's end.
-    pub fn end(&self) -> u32 {
-        self.path[self.path.len() - 1]
-    }
 }
 
 /// State of a worker's descents.
@@ -61,7 +47,7 @@ impl<W: World> Selector<'_, W> {
     /// Descends once.
     pub fn descend(&mut self, slot: &mut Slot<W::State>) -> Descent {
         let tree = self.job.tree;
-        let Slot { path, state } = slot;
+        let Slot { path, state, .. } = slot;
         state.clone_from(self.job.state);
         let mut at = tree.root;
         path.clear();

@@ -1,21 +1,22 @@
 //! The algorithm: one [`Worker`] per thread does one minibatch after another, each in four stages: **select**
-//! leaves, **evaluate** them, **expand** them, **back up** their values. Everything shared with other workers
+//! leaves, **evaluate** them, **expand** them, **back up** their values (`finish`). Everything shared with other workers
 //! is in the [`Job`].
 //!
-//! The minibatch is self-contained: `evaluate` needs no other state. A device with a queue could therefore take
-//! the pending leaves asynchronously, while the worker selects on and expands when the answer comes.
+//! On a CPU a worker evaluates what it selected. On the way to a device (`queue`) all workers put their leaves into one
+//! queue; the one that finds a lane free takes what waits as its batch, while the others select on.
 
 use crate::{
     backup::{self, BackupBuffer, PathCounts, Playout},
+    finish::Finisher,
     job::Job,
-    node::{NodeState, Proof},
-    params::{Params, VirtualCounts},
-    puct::{self, Ranker},
+    params::{Pipeline, VirtualCounts},
+    puct,
+    queue::LeafQueue,
     rng::Rng,
-    select::{Descent, Selector, Slot},
+    select::{Descent, Selector},
+    slot::Slot,
     stats::{BatchStats, StopReason},
-    tree::{ArenaChunk, RankedEdge},
-    value::Wdl,
+    tree::ArenaChunk,
     world::{Leaf, World},
 };
 
@@ -32,12 +33,11 @@ pub struct Worker<'a, W: World> {
     job: &'a Job<'a, W>,
     rng: &'a mut Rng,
     chunk: ArenaChunk,
-    ranker: Ranker<W::Action>,
     /// The first `pending` hold the leaves of the minibatch; the next is for the current descent.
     slots: Vec<Slot<W::State>>,
     pending: usize,
-    /// Result of each leaf of the minibatch.
-    evaluated: Vec<Evaluated>,
+    finisher: Finisher<W::Action>,
+    /// For descents that end without an evaluation.
     buffer: BackupBuffer,
     /// Paths that met a leaf in flight, the first `collided` of them. Their virtual counts stay until the end
     /// of the minibatch, so that the next descent goes elsewhere (as in lc0).
@@ -52,18 +52,12 @@ pub struct Worker<'a, W: World> {
     abandoned: Vec<u32>,
 }
 
-/// Result of one leaf, for the side to move there.
-#[derive(Clone, Copy)]
-enum Evaluated {
-    Open(Wdl),
-    /// With a proof, if the value is a win, draw or loss.
-    Terminal(Wdl, Option<Proof>),
-    Refused,
-}
-
 /// Most descents per leaf of a minibatch that end without a new leaf: ends and proven nodes need no evaluation,
 /// and a solved tree has nothing else. Guess.
 const ENDS_PER_LEAF: usize = 4;
+
+/// Leaves that a worker adds to the queue before it looks for a free lane.
+const QUEUED_AT_ONCE: usize = 32;
 
 /// Free cells of the arena per leaf in flight below which the workers stop for a compaction, so that
 /// evaluations are seldom lost.
@@ -76,10 +70,9 @@ impl<'a, W: World> Worker<'a, W> {
             job,
             rng,
             chunk: ArenaChunk::default(),
-            ranker: Ranker::default(),
             slots: Vec::new(),
             pending: 0,
-            evaluated: Vec::new(),
+            finisher: Finisher::default(),
             buffer: BackupBuffer::default(),
             collisions: Vec::new(),
             collided: 0,
@@ -96,39 +89,74 @@ impl<'a, W: World> Worker<'a, W> {
     /// # Errors
     /// The world's, after the minibatch has been undone.
     pub fn step(&mut self, heed_stop: bool) -> Result<bool, W::Error> {
-        let ended = self.select(heed_stop);
+        let limit = self.batch_limit();
+        let ended = self.select(limit, heed_stop);
         let busy = ended + self.pending > 0;
-        let result = match self.evaluate() {
-            Ok(answers) => {
-                self.expand(answers);
-                self.back_up();
-                Ok(busy)
+        let slots = std::mem::take(&mut self.slots);
+        let pending = std::mem::take(&mut self.pending);
+        let result = self.complete(&slots[..pending]).map(|()| busy);
+        self.slots = slots;
+        self.count_step();
+        result
+    }
+
+    /// Adds leaves to `queue`; then, if it `carries` and a lane is free, evaluates what waits there. True if anything was
+    /// done.
+    ///
+    /// # Errors
+    /// The world's, after the batch has been undone.
+    pub fn feed(
+        &mut self,
+        (queue, pipeline): (&LeafQueue<W::State>, &Pipeline),
+        carries: bool,
+        batch: &mut Vec<Slot<W::State>>,
+    ) -> Result<bool, W::Error> {
+        self.undo_collisions();
+        if self.job.control.stopped() {
+            self.job.stats.stop(StopReason::SearchOver);
+            return Ok(false);
+        }
+        let visits = self.job.tree.root().stats().visits;
+        let most = pipeline.in_flight_at(visits).min(self.job.control.most_in_flight()).max(1);
+        let room = queue.reserve(QUEUED_AT_ONCE, most);
+        let ended = if room > 0 { self.select(room, true) } else { 0 };
+        let pending = std::mem::take(&mut self.pending);
+        queue.release(room - pending);
+        for slot in self.slots.drain(..pending) {
+            if let Some(slot) = queue.push(slot) {
+                // Cannot happen: the queue has room for what it let reserve.
+                log::error!("a leaf found no room in the queue");
+                backup::undo(self.job.tree, &slot.path, PathCounts::InFlight(slot.counts));
+                self.abandoned.push(slot.end());
+                queue.release(1);
             }
-            Err(error) => {
-                self.abandon();
-                self.job.stats.stop(StopReason::SearchOver);
-                Err(error)
-            }
-        };
-        self.job.stats.return_playouts(std::mem::take(&mut self.reserved));
-        self.job.stats.add(&std::mem::take(&mut self.stats));
+        }
+        let is_last = pending < QUEUED_AT_ONCE;
+        let mut result = Ok(ended + pending > 0);
+        let carries = carries && !self.job.stats.stopping();
+        if carries && queue.take_batch(pipeline.most.min(most), is_last, batch) {
+            result = self.complete(batch).map(|()| true);
+            queue.end_batch(batch);
+        }
+        self.count_step();
         result
     }
 
     /// Ends the worker.
-    pub fn end(self, error: Option<W::Error>) -> Ended<W::Error> {
+    pub fn end(mut self, error: Option<W::Error>) -> Ended<W::Error> {
+        self.undo_collisions();
         Ended { error, abandoned: self.abandoned }
     }
 
     /// Stage 1: descends until the minibatch is full or no more leaves are available. Returns the playouts that
     /// ended without an evaluation.
-    fn select(&mut self, heed_stop: bool) -> usize {
+    fn select(&mut self, limit: usize, heed_stop: bool) -> usize {
         let job = self.job;
-        let limit = self.batch_limit();
         let simulations = job.max_playouts.unwrap_or_else(|| job.tree.root().stats().visits);
         self.counts = puct::virtual_counts(simulations, job.params);
         // A tiny tree reserves an eighth.
-        let room = (job.threads * limit * CELLS_PER_LEAF).min(job.tree.capacity() / 8);
+        let leaves = job.params.pipeline.map_or(job.threads * limit, |it| it.in_flight());
+        let room = (leaves * CELLS_PER_LEAF).min(job.tree.capacity() / 8);
         if job.tree.free() < room {
             job.stats.stop(StopReason::MemoryFull);
         }
@@ -140,14 +168,17 @@ impl<'a, W: World> Worker<'a, W> {
         while self.pending < limit && self.collided < collisions && ended < ENDS_PER_LEAF * limit {
             if heed_stop && job.control.stopped() {
                 job.stats.stop(StopReason::SearchOver);
-                self.abandon();
+                self.give_up();
                 break;
             }
             if job.stats.stopping() || !self.take_playout(limit) {
                 break;
             }
             if self.slots.len() == self.pending {
-                self.slots.push(Slot { path: Vec::new(), state: job.state.clone() });
+                let spare = job.queue.and_then(LeafQueue::spare);
+                let fresh =
+                    || Slot { path: Vec::new(), state: job.state.clone(), counts: self.counts };
+                self.slots.push(spare.unwrap_or_else(fresh));
             }
             let slot = &mut self.slots[self.pending];
             let count = self.counts.min;
@@ -164,6 +195,7 @@ impl<'a, W: World> Worker<'a, W> {
             let descended = PathCounts::Descended(count);
             match descent {
                 Descent::Leaf => {
+                    slot.counts = self.counts;
                     backup::put_in_flight(job.tree, &slot.path, self.counts);
                     self.pending += 1;
                     continue;
@@ -216,120 +248,58 @@ impl<'a, W: World> Worker<'a, W> {
         any
     }
 
-    /// Stage 2: evaluates all leaves of the minibatch. Blocks.
-    fn evaluate(&self) -> Result<Vec<Leaf<W::Action>>, W::Error> {
-        if self.pending == 0 {
-            return Ok(Vec::new());
+    /// Evaluates the leaves of `slots` (blocks), expands them and backs them up. Ends the minibatch.
+    fn complete(&mut self, slots: &[Slot<W::State>]) -> Result<(), W::Error> {
+        let job = self.job;
+        let evaluated = match slots {
+            [] => Ok(Vec::new()),
+            slots => self.evaluate(slots),
+        };
+        let result = evaluated.map(|answers| {
+            let (chunk, stats) = (&mut self.chunk, &mut self.stats);
+            self.finisher.finish(job, slots, answers, chunk, stats);
+        });
+        if result.is_err() {
+            self.abandon(slots);
+            job.stats.stop(StopReason::SearchOver);
         }
-        let leaves: Vec<&W::State> =
-            self.slots[..self.pending].iter().map(|slot| &slot.state).collect();
+        self.undo_collisions();
+        result
+    }
+
+    fn evaluate(&self, slots: &[Slot<W::State>]) -> Result<Vec<Leaf<W::Action>>, W::Error> {
+        let leaves: Vec<&W::State> = slots.iter().map(|slot| &slot.state).collect();
         self.job.world.evaluate(&leaves)
     }
 
-    /// Stage 3: gives the leaves their edges, in order.
-    fn expand(&mut self, answers: Vec<Leaf<W::Action>>) {
-        // Missing leaves of a world's answer count as refused.
-        let answers = answers.into_iter().chain(std::iter::repeat_with(|| Leaf::Refused));
-        for (slot, leaf) in self.slots[..self.pending].iter().zip(answers) {
-            let node = self.job.tree.node(slot.end());
-            let claimed = node.meta();
-            let evaluated = match CheckedLeaf::new(&leaf, self.job.params, &mut self.ranker) {
-                CheckedLeaf::Open(value, edges) => {
-                    let block = self.job.tree.alloc_edges(&mut self.chunk, edges);
-                    node.publish(match block {
-                        Some(block) => claimed.with_edges(block).with_state(NodeState::Expanded),
-                        None => {
-                            self.job.stats.stop(StopReason::MemoryFull);
-                            claimed.with_state(NodeState::OutOfMemory)
-                        }
-                    });
-                    Evaluated::Open(value)
-                }
-                CheckedLeaf::Over(value) => Evaluated::Terminal(value, Proof::of_end(value)),
-                CheckedLeaf::Known(value) => {
-                    self.stats.known += 1;
-                    Evaluated::Terminal(value, Proof::of_known(value))
-                }
-                CheckedLeaf::Refused => {
-                    node.publish(claimed.with_state(NodeState::Refused));
-                    Evaluated::Refused
-                }
-            };
-            self.evaluated.push(evaluated);
-        }
-    }
-
-    /// Stage 4: adds the leaves' values to their paths and removes all virtual counts of the minibatch.
-    fn back_up(&mut self) {
-        let (tree, counts) = (self.job.tree, self.in_flight());
-        for (slot, evaluated) in self.slots.iter().zip(self.evaluated.drain(..)) {
-            let path = &slot.path[..];
-            match evaluated {
-                Evaluated::Open(value) => {
-                    Playout { path, value, counts }.back_up(tree, &mut self.buffer);
-                }
-                Evaluated::Terminal(value, proof) => {
-                    // Sums first: a worker that sees Terminal reads its value from them.
-                    Playout { path, value, counts }.back_up(tree, &mut self.buffer);
-                    let node = tree.node(slot.end());
-                    node.publish(node.meta().with_state(NodeState::Terminal).with_proof(proof));
-                    backup::propagate(tree, path);
-                }
-                // Value minus infinity: no visit, and selection excludes it from now on.
-                Evaluated::Refused => {
-                    backup::undo(tree, path, counts);
-                    self.stats.refused += 1;
-                }
-            }
-            self.stats.count_playout(path.len() - 1);
-        }
-        self.pending = 0;
-        self.buffer.flush(tree);
+    /// Undoes the minibatch.
+    fn give_up(&mut self) {
+        let slots = std::mem::take(&mut self.slots);
+        let pending = std::mem::take(&mut self.pending);
+        self.abandon(&slots[..pending]);
+        self.slots = slots;
         self.undo_collisions();
     }
 
-    /// Virtual counts of leaves and collisions in flight.
-    fn in_flight(&self) -> PathCounts {
-        PathCounts::InFlight(self.counts)
-    }
-
-    /// Undoes the minibatch. Its claims are released after all workers have ended.
-    fn abandon(&mut self) {
-        let pending = std::mem::take(&mut self.pending);
-        for slot in &self.slots[..pending] {
-            backup::undo(self.job.tree, &slot.path, self.in_flight());
+    /// Undoes leaves. Their claims are released after all workers have ended.
+    fn abandon(&mut self, slots: &[Slot<W::State>]) {
+        for slot in slots {
+            backup::undo(self.job.tree, &slot.path, PathCounts::InFlight(slot.counts));
             self.reserved += 1;
             self.abandoned.push(slot.end());
         }
-        self.undo_collisions();
     }
 
     fn undo_collisions(&mut self) {
         for path in &self.collisions[..std::mem::take(&mut self.collided)] {
-            backup::undo(self.job.tree, path, self.in_flight());
+            backup::undo(self.job.tree, path, PathCounts::InFlight(self.counts));
         }
     }
-}
 
-/// A validated leaf: finite, and with edges if open.
-enum CheckedLeaf<'a, A> {
-    Open(Wdl, &'a [RankedEdge<A>]),
-    Over(Wdl),
-    Known(Wdl),
-    Refused,
-}
-
-impl<'a, A: Copy> CheckedLeaf<'a, A> {
-    fn new(leaf: &Leaf<A>, params: &Params, ranker: &'a mut Ranker<A>) -> Self {
-        let finite = |wdl: &Wdl| [wdl.win, wdl.draw, wdl.loss].iter().all(|x| x.is_finite());
-        match leaf {
-            Leaf::Open { value, edges } if finite(value) && !edges.is_empty() => ranker
-                .rank(edges, params)
-                .map_or(CheckedLeaf::Refused, |edges| CheckedLeaf::Open(*value, edges)),
-            Leaf::Over(value) if finite(value) => CheckedLeaf::Over(*value),
-            Leaf::Known(value) if finite(value) => CheckedLeaf::Known(*value),
-            _ => CheckedLeaf::Refused,
-        }
+    /// Adds a step's counters to the run's.
+    fn count_step(&mut self) {
+        self.job.stats.return_playouts(std::mem::take(&mut self.reserved));
+        self.job.stats.add(&std::mem::take(&mut self.stats));
     }
 }
 

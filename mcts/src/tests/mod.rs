@@ -1,7 +1,8 @@
 //! The search as a whole. `games` tests correctness, `books` and `path_ends` the invariants of the tree,
-//! `noise` exploration, `stops` and `trouble` termination and robustness.
+//! `noise` exploration, `device` the queue to a device, `stops` and `trouble` termination and robustness.
 
 mod books;
+mod device;
 mod games;
 mod noise;
 mod path_ends;

@@ -4,11 +4,12 @@ use super::*;
 use crate::{
     control::Patient,
     node::{Fixed, VisitSum},
-    params::{MAX_BATCH, MAX_THREADS, MAX_VIRTUAL},
+    params::{MAX_BATCH, MAX_THREADS, MAX_VIRTUAL, Params},
     root::RootPolicy,
     stats::RunStats,
     toy::Wide,
     tree::Tree,
+    value::Wdl,
 };
 
 #[test]
@@ -31,6 +32,7 @@ fn all_workers_minibatches_fit_in_the_virtual_counts_of_the_root() {
         control: &Patient,
         threads: MAX_THREADS,
         max_playouts: None,
+        queue: None,
     };
     let mut rng = Rng::lane(0, 0);
     Worker::new(&job, &mut rng).step(false).unwrap();
@@ -43,7 +45,7 @@ fn all_workers_minibatches_fit_in_the_virtual_counts_of_the_root() {
     let mut workers: Vec<_> = rngs.iter_mut().map(|rng| Worker::new(&job, rng)).collect();
     let mut descents = 0;
     for worker in &mut workers {
-        worker.select(true);
+        worker.select(worker.batch_limit(), true);
         assert!(worker.pending <= MAX_BATCH && worker.collided <= MAX_BATCH);
         descents += (worker.pending + worker.collided) as u64;
         let root = tree.root().stats();
@@ -51,6 +53,6 @@ fn all_workers_minibatches_fit_in_the_virtual_counts_of_the_root() {
         assert_eq!(root.visits, before.visits, "the counts stay below the visits");
     }
     assert!(descents > (MAX_THREADS * MAX_BATCH) as u64, "every worker has a full minibatch");
-    workers.iter_mut().for_each(Worker::abandon);
+    workers.iter_mut().for_each(Worker::give_up);
     assert_eq!(tree.root().stats(), before);
 }
