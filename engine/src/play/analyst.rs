@@ -6,7 +6,7 @@
 use super::clock::Budget;
 use super::clock::limits::Limits;
 use super::network::open::{self, Source};
-use super::network::warm_up::EvalTiming;
+use super::network::timing::EvalTiming;
 use super::network::{Network, NetworkError, Networks};
 use super::search::blunder_check::{BlunderCheck, Examination};
 use super::tree::kept_tree::Plan;
@@ -189,7 +189,7 @@ impl Analyst {
             }
             (size, _) => size,
         };
-        let plan = Plan { playouts, ..Plan::new(&self.network, settings, batch) };
+        let plan = Plan { playouts, ..Plan::new(settings, self.timing, batch) };
         let mut root = self.session.set_root(&self.network, settings, self.tables.clone(), game);
         root.warnings.drain(..).for_each(|warning| self.warn(warning));
         let time = budget.map(|budget| budget.hard);

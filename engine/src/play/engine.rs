@@ -9,7 +9,7 @@ use super::choices::Choices;
 use super::clock::limits::{Limits, mover_clock};
 use super::clock::signal::Signal;
 use super::network::loader::{NetworkLoader, Ready};
-use super::network::warm_up::EvalTiming;
+use super::network::timing::EvalTiming;
 use super::network::{self, Network};
 use super::search::job::Job;
 use super::search::run;

@@ -5,7 +5,7 @@
 //! plays. A move on a clock does not wait for a network while another one is ready.
 
 use super::open::{self, Opened, Source, open_best};
-use super::warm_up::EvalTiming;
+use super::timing::EvalTiming;
 use crate::options::settings::{Backend, Settings};
 use crate::output::Output;
 use crate::play::network::{Network, NetworkError, Networks};

@@ -3,6 +3,7 @@
 
 pub(crate) mod loader;
 pub(crate) mod open;
+pub mod timing;
 pub mod warm_up;
 
 use crate::process::errors::quote_path;

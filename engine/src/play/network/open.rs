@@ -1,6 +1,7 @@
 //! Opens networks, measures them and gives them a cache: one way for the engine that plays and for searches without it.
 
-use super::warm_up::{EvalTiming, warm_up};
+use super::timing::EvalTiming;
+use super::warm_up::warm_up;
 use crate::options::settings::{Backend, Settings};
 use crate::play::network::{self, Network, NetworkError, Networks};
 use crate::process::host::{self, CacheShortage};

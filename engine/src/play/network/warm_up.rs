@@ -1,6 +1,7 @@
 //! The first questions to a network: they fill caches, have a GPU compile its kernels, and measure how fast
 //! it answers and in which batches, once, before the engine says that it is ready.
 
+use super::timing::EvalTiming;
 use super::{Network, NetworkError};
 use crate::process::time::Clock;
 use nn::encode::MoveCode;
@@ -9,19 +10,12 @@ use shakmaty::{Chess, Position};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-/// How a network answers on this machine.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct EvalTiming {
-    /// Time of one evaluation.
-    pub single: Duration,
-    /// The batch that one thread should gather.
-    pub batch: usize,
-}
-
 /// Share of the best speed that is enough: a smaller batch wastes fewer evaluations on a search that does
 /// not know yet what the first of them say. At 400 nodes, batches of one instead of four gain as much as
 /// half as many nodes again (`docs/src/search.md`); with more nodes it is less.
 const ENOUGH: f64 = 0.94;
+/// The same of a device, whose leaves in flight are several batches.
+const ENOUGH_OF_DEVICE: f64 = 0.9;
 /// Times each batch is measured, at least; the best one counts, for what disturbs only ever slows down.
 const LEAST_REPEATS: usize = 3;
 /// At most, and for how long: a short one is disturbed more easily.
@@ -85,9 +79,13 @@ pub fn warm_up(network: &Network, clock: &dyn Clock) -> Result<EvalTiming, Netwo
     // A GPU pads one position to its smallest batch.
     let again = measured.first().map(|(_, least)| *least);
     let single = again.map_or(single, |again| again.min(single));
-    let batch = best(&measured).unwrap_or_else(|| network.evaluator.preferred_batch());
+    let in_flight = network.evaluator.in_flight();
+    // One more than the device holds: its answers are read, or its leaves prepared.
+    let lanes = if in_flight > 1 { in_flight + 1 } else { 0 };
+    let enough = if lanes > 0 { ENOUGH_OF_DEVICE } else { ENOUGH };
+    let batch = best(&measured, enough).unwrap_or_else(|| network.evaluator.preferred_batch());
     log::info!("{}: {single:?} for one position, batches of {batch}", network.name);
-    Ok(EvalTiming { single, batch })
+    Ok(EvalTiming::new(single, batch, lanes, &measured))
 }
 
 /// Has the world model's kernels compiled for a batch of `size`.
@@ -115,13 +113,13 @@ fn speed(&(size, time): &(usize, Duration)) -> f64 {
     size as f64 / time.as_secs_f64()
 }
 
-/// The smallest batch that is nearly as fast as the fastest of those that do not keep the search from its clock;
+/// The smallest batch with that share of the speed of the fastest of those that do not keep the search from its clock;
 /// None where no time passed.
-fn best(measured: &[(usize, Duration)]) -> Option<usize> {
+fn best(measured: &[(usize, Duration)], enough: f64) -> Option<usize> {
     measured.iter().map(speed).reduce(f64::max).filter(|top| top.is_finite())?;
     let short = || measured.iter().filter(|(_, time)| *time <= LONGEST);
     let top = short().map(speed).fold(0.0, f64::max);
-    let fit = short().find(|one| speed(one) >= ENOUGH * top);
+    let fit = short().find(|one| speed(one) >= enough * top);
     fit.or(measured.first()).map(|(size, _)| *size)
 }
 
@@ -181,12 +179,10 @@ mod tests {
 
     #[test]
     fn the_batch_follows_the_device() {
-        assert_eq!(timing_of(0, 100), EvalTiming { single: Duration::from_micros(100), batch: 1 });
+        let known = |timing: EvalTiming| (timing.single, timing.batch);
+        assert_eq!(known(timing_of(0, 100)), (Duration::from_micros(100), 1));
         // A call costs as much as ten positions: the more at once the better.
-        assert_eq!(
-            timing_of(1000, 100),
-            EvalTiming { single: Duration::from_micros(1100), batch: 32 }
-        );
+        assert_eq!(known(timing_of(1000, 100)), (Duration::from_micros(1100), 32));
         // As much as a tenth of one: two at once reach 97.6 % of the speed of four, one 93.2 %.
         assert_eq!(timing_of(10, 100).batch, 2);
         // 40 ms for one: two would keep the search from its clock.
@@ -209,7 +205,7 @@ mod tests {
             players: 1,
         };
         let hashed = warm_up(&network(Arc::new(Hashed::default())), &clock).unwrap();
-        assert_eq!(hashed, EvalTiming { single: Duration::from_millis(1), batch: 8 });
+        assert_eq!((hashed.single, hashed.batch, hashed.lanes), (Duration::from_millis(1), 8, 0));
         let still = ManualClock::default();
         let stopped = device(&Arc::default(), [0; 3]);
         assert_eq!(warm_up(&network(Arc::new(stopped)), &still).unwrap().batch, 8);

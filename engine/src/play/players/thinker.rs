@@ -18,7 +18,7 @@ use crate::output::Output;
 use crate::play::clock::limits::Limits;
 use crate::play::clock::signal::Signal;
 use crate::play::network;
-use crate::play::network::warm_up::EvalTiming;
+use crate::play::network::timing::EvalTiming;
 use crate::play::report::Reporter;
 use crate::world::rules::State;
 use mcts::{Line, Snapshot, Wdl};

@@ -8,7 +8,7 @@ use crate::play::clock::limits::Limits;
 use crate::play::clock::signal::Signal;
 use crate::play::network::Network;
 use crate::play::network::loader::Ready;
-use crate::play::network::warm_up::EvalTiming;
+use crate::play::network::timing::EvalTiming;
 use crate::play::players::player::StaticPlayer;
 use crate::play::players::strength::Strength;
 use crate::play::tree::params::batch_within;
@@ -117,7 +117,8 @@ impl Job {
             0 => timing.batch.max(1),
             size => size,
         };
-        batch_within(&self.limits, preferred, evaluation)
+        // A device's batches are bounded by the time left (`Stopper`).
+        if timing.lanes > 0 { preferred } else { batch_within(&self.limits, preferred, evaluation) }
     }
 
     /// The tree's move is checked: it plays at full strength, and may choose.

@@ -10,6 +10,7 @@ use crate::play::clock::Budget;
 use crate::play::clock::limits::Limits;
 use crate::play::clock::signal::Signal;
 use crate::play::clock::timekeeper::Timekeeper;
+use crate::play::network::timing::EvalTiming;
 use crate::play::report::Reporter;
 use crate::play::report::current_move::CurrentMove;
 use crate::world::AnyWorld;
@@ -85,6 +86,8 @@ pub struct Watched<'a> {
     pub output: &'a Output,
     /// Has the answer if the search ends late.
     pub timekeeper: &'a Timekeeper<'a>,
+    /// How long the leaves in flight take, on a device.
+    pub timing: EvalTiming,
     /// The move with most visits is played, so a lead in visits decides.
     pub robust: bool,
 }
@@ -256,10 +259,20 @@ impl<'a> Stopper<'a> {
         }
         match (self.search.limits.budget, self.search.signal.used()) {
             (Some(budget), Some(used)) => {
-                used + memory.longest >= budget.hard
+                used + memory.longest.max(self.last_batch()) >= budget.hard
                     || budget.flexible && self.is_enough(view, memory, budget, used)
             }
             _ => false,
+        }
+    }
+
+    /// Time of the leaves in flight to a device at the end of the budget.
+    fn last_batch(&self) -> Duration {
+        let timing = &self.search.timing;
+        if timing.lanes == 0 {
+            Duration::ZERO
+        } else {
+            timing.of(timing.most_in_flight(Duration::ZERO))
         }
     }
 
@@ -318,6 +331,15 @@ impl Control<AnyWorld> for Stopper<'_> {
 
     fn stopped(&self) -> bool {
         self.search.signal.is_over()
+    }
+
+    /// All until the hard limit comes near.
+    fn most_in_flight(&self) -> usize {
+        let Watched { limits, signal, timing, .. } = &self.search;
+        match (limits.budget, signal.used()) {
+            (Some(budget), Some(used)) => timing.most_in_flight(budget.hard.saturating_sub(used)),
+            _ => usize::MAX,
+        }
     }
 }
 

@@ -17,6 +17,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Playouts of one player before the next one's turn, so that `stop` finds the trees level. Guess.
 const SLICE: u64 = 64;
+/// How often a device's lanes are filled in one turn: each turn begins and ends with empty ones. Guess.
+const PIPELINES: usize = 4;
 
 /// A player ready to search.
 pub struct Seat<'a> {
@@ -54,7 +56,7 @@ pub fn seats<'a>(
         root.warnings.iter().for_each(|warning| job.output.note(warning));
         let mut plan = Plan {
             searchmoves: seats[0].plan.searchmoves,
-            ..Plan::new(network, settings, job.batch(ready.timing, ready.timing.single))
+            ..Plan::new(settings, ready.timing, job.batch(ready.timing, ready.timing.single))
         };
         plan.params.contempt = seats[0].plan.params.contempt;
         let earlier = job.others[..at].iter().map(|ready| &ready.network);
@@ -120,8 +122,12 @@ fn search(
         any = false;
         for (at, (tree, seat)) in trees.iter_mut().zip(seats).enumerate() {
             // A minibatch of every thread at least, or a large device would idle.
-            let slice =
-                SLICE.max((seat.plan.threads * seat.plan.params.batch) as u64).min(left[at]);
+            let Plan { params, threads, .. } = &seat.plan;
+            let at_once = match &params.pipeline {
+                Some(pipeline) => PIPELINES * pipeline.in_flight(),
+                None => threads * params.batch,
+            };
+            let slice = SLICE.max(at_once as u64).min(left[at]);
             if slice == 0 {
                 continue;
             }
@@ -196,6 +202,10 @@ impl Control<AnyWorld> for Turn<'_> {
 
     fn stopped(&self) -> bool {
         self.stopper.stopped()
+    }
+
+    fn most_in_flight(&self) -> usize {
+        self.stopper.most_in_flight()
     }
 }
 

@@ -33,7 +33,7 @@ pub fn search_tree(
     let mut plan = Plan {
         searchmoves: allowed,
         playouts: job.playouts().into_iter().chain(playouts).min(),
-        ..Plan::new(&job.network, settings, batch)
+        ..Plan::new(settings, job.timing, batch)
     };
     if job.limits.infinite {
         // As with the strength: an endless search analyses, it does not play.
@@ -50,6 +50,7 @@ pub fn search_tree(
         reporter,
         output: &job.output,
         timekeeper,
+        timing: job.timing,
         robust: settings.tree.final_move == FinalMove::Robust,
     });
     let seats = seats(job, game, session, Seat { root, plan });

@@ -6,6 +6,7 @@ use crate::chess::action::Action;
 use crate::chess::game::Game;
 use crate::options::settings::{Search, Settings, WorldModel};
 use crate::play::network::Network;
+use crate::play::network::timing::EvalTiming;
 use crate::process::host;
 use crate::syzygy::Tables;
 use crate::world::memory::PredictionCache;
@@ -166,12 +167,12 @@ pub struct Plan<'a> {
 }
 
 impl Plan<'_> {
-    /// All moves, without a limit, in minibatches of `batch`.
+    /// All moves, without a limit, in minibatches of `batch`; through the lanes of a device with this `timing`.
     #[must_use]
-    pub fn new(network: &Network, settings: &Settings, batch: usize) -> Self {
-        // A GPU wants its next batch gathered while it computes one.
-        let threads = host::threads(settings.threads).max(network.evaluator.in_flight());
+    pub fn new(settings: &Settings, timing: EvalTiming, batch: usize) -> Self {
+        let threads = host::threads(settings.threads);
         let params = params::search_params(settings, batch);
-        Plan { params, searchmoves: &[], threads, playouts: None }
+        let pipeline = timing.pipeline(batch).filter(|_| settings.search == Search::Mcts);
+        Plan { params: Params { pipeline, ..params }, searchmoves: &[], threads, playouts: None }
     }
 }

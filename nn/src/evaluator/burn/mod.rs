@@ -22,7 +22,7 @@ use crate::encode::Encoded;
 use crate::kernels::Isa;
 use crate::precision::Arithmetic;
 use burn::tensor::Device;
-use lanes::{Lanes, wait};
+pub use lanes::{Lanes, PATIENCE};
 use pass::{Pass, RowLogits, Shapes};
 
 /// Batches in flight on a GPU: one running, one prepared.
@@ -89,12 +89,14 @@ impl BurnEvaluator {
             let rest = rows.split_off(taken);
             match &self.way {
                 Placement::Inline(pass) => logits.extend(pass.logits(&rows, size, heads)?),
-                Placement::Lanes(lanes) => asked.push(lanes.ask((rows, size, heads))),
+                Placement::Lanes(lanes) => {
+                    asked.push((lanes, lanes.ask((rows, size, heads), kind(size, heads))));
+                }
             }
             rows = rest;
         }
-        for answer in &asked {
-            logits.extend(wait(answer)??);
+        for (lanes, asked) in &asked {
+            logits.extend(lanes.wait(asked)??);
         }
         Ok(logits)
     }
@@ -121,6 +123,11 @@ impl BurnEvaluator {
         });
         Ok(answers.collect())
     }
+}
+
+/// Passes of one size and with the same heads take about as long.
+fn kind(size: usize, heads: Heads) -> usize {
+    2 * size + usize::from(heads == Heads::All)
 }
 
 impl Evaluator for BurnEvaluator {
