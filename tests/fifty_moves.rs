@@ -2,11 +2,10 @@
 
 use crate::shortest_mates::ShortestMates;
 use crate::{game, random_ending};
-use engine::chess::game::Game;
-use engine::syzygy::Tables;
-use engine::syzygy::root::RootTables;
+use chess::game::Game;
+use chess::syzygy::root::RootTables;
+use chess::syzygy::{TableResult, Tables};
 use mavka_tests::Dice;
-use mcts::Wdl;
 use shakmaty::Role;
 
 /// Positions and plies to the next capture, pawn move or mate, by retrograde analysis of all positions of their
@@ -69,16 +68,16 @@ const DISTANCES: [(&str, u32); 54] = [
 ];
 
 /// The result by the tables `clock` plies after the last capture or pawn move.
-fn value(known: &Tables, board: &str, clock: u32) -> Option<Wdl> {
+fn value(known: &Tables, board: &str, clock: u32) -> Option<TableResult> {
     let game = game(&format!("{board} - - {clock} 90"));
     RootTables::new(known, &game, &game.legal_actions())?.value()
 }
 
 /// Asserts that the game is decided with the last ply of the rule, and drawn without it.
-fn assert_last_ply_decides(known: &Tables, board: &str, plies: u32, decided: Wdl) {
+fn assert_last_ply_decides(known: &Tables, board: &str, plies: u32, decided: TableResult) {
     assert_eq!(value(known, board, 100 - plies), Some(decided), "{board} {plies}");
     if plies > 1 {
-        assert_eq!(value(known, board, 101 - plies), Some(Wdl::DRAW), "{board} {plies}");
+        assert_eq!(value(known, board, 101 - plies), Some(TableResult::Draw), "{board} {plies}");
     }
 }
 
@@ -87,7 +86,7 @@ fn the_last_ply_of_the_rule_decides() {
     let known = Tables::with_bundled("");
     for (board, plies) in DISTANCES {
         let decided = value(&known, board, 0).unwrap();
-        assert_ne!(decided, Wdl::DRAW, "{board}");
+        assert_ne!(decided, TableResult::Draw, "{board}");
         assert_last_ply_decides(&known, board, plies, decided);
     }
 }
@@ -109,7 +108,7 @@ fn minor_pieces_mate_in_time_or_not_at_all() {
         let mates = ShortestMates::new(&pieces);
         let mut checked = 0;
         while checked < 2000 {
-            for (turn, decided) in [('w', Wdl::WIN), ('b', Wdl::LOSS)] {
+            for (turn, decided) in [('w', TableResult::Win), ('b', TableResult::Loss)] {
                 let game = random_ending(&mut dice, white, "k", turn);
                 let Some(plies) = mates.plies(game.position()) else { continue };
                 assert_last_ply_decides(&known, &board(&game), plies, decided);

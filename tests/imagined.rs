@@ -10,6 +10,7 @@ use engine::{Action, Game};
 use mavka_tests::{Dice, Session, setup};
 use mcts::{Leaf, Params, Patient, Searcher, Wdl, World};
 use nn::checkpoint::Network;
+use nn::encode::MoveCode;
 use nn::evaluator::cpu::CpuEvaluator;
 use nn::evaluator::fake::{Hashed, Perfect, Uniform};
 use nn::evaluator::grounded;
@@ -390,7 +391,7 @@ fn the_network_answers_alike_in_any_batch() {
         .flat_map(|state| {
             let flip = state.turn().is_black();
             let actions =
-                state.legal_moves().into_iter().map(move |m| Action::new(m).to_code(flip));
+                state.legal_moves().into_iter().map(move |m| MoveCode::of(Action::new(m), flip));
             actions.map(move |action| Step { state, action })
         })
         .collect();
@@ -406,7 +407,7 @@ fn the_network_answers_alike_in_any_batch() {
                 assert!(b.evaluation.is_none() && b.legal.is_empty() || moves == b.legal.len());
                 assert!((b.end.iter().sum::<f32>() - 1.0).abs() < 1e-4);
                 let flip = step.state.turn().is_black();
-                let m = Action::from_code(step.action, flip).to_move(step.state).unwrap();
+                let m = step.action.to_action(flip).to_move(step.state).unwrap();
                 let mut truth = step.state.clone();
                 truth.play_unchecked(m);
                 right += usize::from(nn::evaluator::is_true(&b.state, &truth));
@@ -433,8 +434,7 @@ fn the_second_look_is_at_the_imagined_position(evaluator: &CpuEvaluator, steps: 
         let Ok(imagined) = imagined else { continue };
         let (state, flip) = (&imagined.state, step.state.turn().is_black());
         let moves = imagined.legal.iter();
-        let moves: Vec<_> =
-            moves.filter_map(|code| Action::from_code(*code, flip).to_move(state)).collect();
+        let moves: Vec<_> = moves.filter_map(|code| code.to_action(flip).to_move(state)).collect();
         let right =
             moves.len() == state.legal_moves().len() && moves.iter().all(|m| state.is_legal(*m));
         let Some(looked) = imagined.evaluation.as_ref().filter(|_| right) else { continue };

@@ -3,8 +3,8 @@
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
-use engine::chess::ending::Ending;
-use engine::chess::game::Game;
+use chess::ending::Ending;
+use chess::game::Game;
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -3,8 +3,8 @@
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
+use chess::perft::count;
 use engine::Game;
-use engine::chess::perft::count;
 use std::fs;
 use std::path::Path;
 

@@ -7,12 +7,11 @@ mod fifty_moves;
 mod shortest_mates;
 mod won_endings;
 
-use engine::chess::game::Game;
-use engine::chess::mate::MateSearch;
-use engine::syzygy::Tables;
-use engine::syzygy::root::RootTables;
+use chess::game::Game;
+use chess::mate::MateSearch;
+use chess::syzygy::root::RootTables;
+use chess::syzygy::{TableResult, Tables};
 use mavka_tests::{Dice, Session, matches, setup};
-use mcts::Wdl;
 use nn::evaluator::fake::{Hashed, Perfect};
 use shakmaty::{Chess, Color, Position};
 use shakmaty_syzygy::Tablebase;
@@ -65,16 +64,16 @@ fn three_men_are_known() {
     let tables = tables();
     for (fen, wdl) in [
         // The opposition decides.
-        ("8/4k3/8/4K3/4P3/8/8/8 w - - 0 1", Wdl::DRAW),
-        ("8/4k3/8/4K3/4P3/8/8/8 b - - 0 1", Wdl::LOSS),
+        ("8/4k3/8/4K3/4P3/8/8/8 w - - 0 1", TableResult::Draw),
+        ("8/4k3/8/4K3/4P3/8/8/8 b - - 0 1", TableResult::Loss),
         // In the square of the pawn or out of it.
-        ("8/8/8/8/k6P/8/8/1K6 b - - 0 1", Wdl::LOSS),
-        ("8/8/8/8/2k4P/8/8/1K6 b - - 0 1", Wdl::DRAW),
-        ("8/8/8/3k4/8/8/8/KQ6 w - - 0 1", Wdl::WIN),
-        ("8/8/8/3k4/8/8/8/KQ6 b - - 0 1", Wdl::LOSS),
+        ("8/8/8/8/k6P/8/8/1K6 b - - 0 1", TableResult::Loss),
+        ("8/8/8/8/2k4P/8/8/1K6 b - - 0 1", TableResult::Draw),
+        ("8/8/8/3k4/8/8/8/KQ6 w - - 0 1", TableResult::Win),
+        ("8/8/8/3k4/8/8/8/KQ6 b - - 0 1", TableResult::Loss),
         // The queen hangs.
-        ("8/8/8/8/8/8/1k6/1Q5K b - - 0 1", Wdl::DRAW),
-        ("8/8/8/3k4/8/8/8/KB6 w - - 0 1", Wdl::DRAW),
+        ("8/8/8/8/8/8/1k6/1Q5K b - - 0 1", TableResult::Draw),
+        ("8/8/8/3k4/8/8/8/KB6 w - - 0 1", TableResult::Draw),
     ] {
         assert_eq!(tables.wdl(game(fen).position()), Some(wdl), "{fen}");
     }
@@ -99,13 +98,19 @@ fn the_root_keeps_the_moves_that_keep_the_result() {
     };
     // Only one move keeps the pawn.
     let pawn = game("4k3/8/5K2/2P5/8/8/8/8 w - - 0 1");
-    assert_eq!((names(&pawn), root(&pawn).value()), (vec!["f6e6".to_owned()], Some(Wdl::WIN)));
+    assert_eq!(
+        (names(&pawn), root(&pawn).value()),
+        (vec!["f6e6".to_owned()], Some(TableResult::Win))
+    );
     // Two promotions mate, and a move of the king wins more slowly.
     let mate = game("k7/2P5/1K6/8/8/8/8/8 w - - 0 1");
     assert_eq!(names(&mate), ["c7c8q", "c7c8r"]);
     // Taking the rook draws, all else loses.
     let saved = game("8/8/8/8/8/5k2/4R3/7K b - - 0 1");
-    assert_eq!((names(&saved), root(&saved).value()), (vec!["f3e2".to_owned()], Some(Wdl::DRAW)));
+    assert_eq!(
+        (names(&saved), root(&saved).value()),
+        (vec!["f3e2".to_owned()], Some(TableResult::Draw))
+    );
     // A castling right that the GUI left out does not come back.
     let queen = game("8/8/8/3k4/8/8/8/KQ6 w - - 0 1");
     let bad = [engine::Action::from_uci("b1a2", queen.position()).unwrap()];
@@ -123,8 +128,8 @@ fn the_fifty_move_rule_is_kept_in_sight() {
             let board = fen.split(' ').next().unwrap();
             root(&game(&format!("{board} w - - {clock} 100")))
         };
-        assert_eq!(at(100 - distance).value(), Some(Wdl::WIN), "{} {distance}", won.fen());
-        assert_eq!(at(101 - distance).value(), Some(Wdl::DRAW), "{} {distance}", won.fen());
+        assert_eq!(at(100 - distance).value(), Some(TableResult::Win), "{} {distance}", won.fen());
+        assert_eq!(at(101 - distance).value(), Some(TableResult::Draw), "{} {distance}", won.fen());
         assert_eq!(at(0).hits, won.legal_actions().len() as u64);
     }
     // A third occurrence draws, however won the game is.
@@ -134,7 +139,7 @@ fn the_fifty_move_rule_is_kept_in_sight() {
     }
     let back = engine::Action::from_uci("d6d5", shuffled.position()).unwrap();
     let forced = RootTables::new(&tables(), &shuffled, &[back]).unwrap();
-    assert_eq!(forced.value(), Some(Wdl::DRAW));
+    assert_eq!(forced.value(), Some(TableResult::Draw));
     assert_eq!(root(&shuffled).best(), [back], "for the side that loses it is the best");
 }
 
@@ -440,8 +445,8 @@ fn tables_hide_no_line_of_an_analysis() {
             after.play_uci(text).unwrap();
             // All of them are far from the fifty-move rule.
             let expected = match known.wdl(after.position()) {
-                Some(Wdl::LOSS) => 12_800..i64::MAX,
-                Some(Wdl::DRAW) => 0..1,
+                Some(TableResult::Loss) => 12_800..i64::MAX,
+                Some(TableResult::Draw) => 0..1,
                 _ => i64::MIN..-12_799,
             };
             assert!(expected.contains(&height(score)), "{fen}: {score} for {text}");

@@ -2,13 +2,12 @@
 
 use crate::shortest_mates::ShortestMates;
 use crate::{game, random_ending};
+use chess::ending::Ending;
+use chess::game::Game;
+use chess::syzygy::root::RootTables;
+use chess::syzygy::{TableResult, Tables};
 use engine::Setup;
-use engine::chess::ending::Ending;
-use engine::chess::game::Game;
-use engine::syzygy::Tables;
-use engine::syzygy::root::RootTables;
 use mavka_tests::{Dice, Session, setup};
-use mcts::Wdl;
 use nn::evaluator::fake::Hashed;
 use shakmaty::{Chess, Color, Position, Role};
 use shakmaty_syzygy::Tablebase;
@@ -136,7 +135,7 @@ fn win_endings(count: usize, seed: u64, compare: bool) {
         let start = loop {
             let found = random_ending(&mut dice, &format!("K{white}"), &format!("K{black}"), 'w');
             let ranks = RootTables::new(&known, &found, &found.legal_actions()).unwrap();
-            if ranks.value() == Some(Wdl::WIN) {
+            if ranks.value() == Some(TableResult::Win) {
                 break found;
             }
         };

@@ -4,8 +4,6 @@
 //! The signature covers what plays in a game as well: every line that the engine with its default options answers to a
 //! `go` with a clock, where the clock is a fake one that evaluations move on.
 
-use crate::chess::epd;
-use crate::chess::game::{Game, GameError};
 use crate::fnv::Fnv;
 use crate::options::settings::Settings;
 use crate::output::Output;
@@ -15,6 +13,8 @@ use crate::play::network::{self, Network, NetworkError, Only};
 use crate::play::report::per_second;
 use crate::play::setup::Setup;
 use crate::process::time::ManualClock;
+use chess::epd;
+use chess::game::{Game, GameError};
 use crossbeam::channel;
 use nn::{EvalError, Evaluation, Evaluator, Query};
 use std::error::Error;

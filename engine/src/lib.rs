@@ -7,11 +7,8 @@
 //! | [`fnv`], [`team`] | a hash; which player of a team moves |
 //! | [`output`], [`options`] | the one writer to the GUI, the options and their values |
 //! | [`markup`] | boards and text as pages and pictures show them |
-//! | [`chess`] | moves, games, endings, perft |
 //! | [`pgn`] | games of PGN files, in any spelling |
-//! | [`syzygy`] | endgame tables |
 //! | [`world`] | what the search takes to happen after a move: [`world::RulesWorld`], [`world::LearnedWorld`] |
-//! | [`alphabeta`] | alpha-beta search with a small network of its own: a player beside the tree search |
 //! | [`internal`] | the search tree that the network writes itself |
 //! | [`play`] | from a position to a move: the [`Engine`], the search, the clock |
 //! | [`uci`] | the loop between GUI and engine |
@@ -26,10 +23,8 @@
 
 #![forbid(unsafe_code)]
 
-pub mod alphabeta;
 pub mod analyse;
 pub mod bench;
-pub mod chess;
 pub mod command;
 pub mod doctor;
 pub mod eval;
@@ -41,7 +36,6 @@ pub mod output;
 pub mod pgn;
 pub mod play;
 pub mod process;
-pub mod syzygy;
 pub mod team;
 pub mod uci;
 pub mod world;

@@ -3,9 +3,9 @@
 //!
 //! The log has a lock of its own, so that the reader never waits for a GUI that does not read.
 
-use crate::process::errors::shorten;
 use crate::process::files::open_to_append;
 use crate::process::time::Clock;
+use chess::quote::shorten;
 use crossbeam::channel::Sender;
 use std::collections::VecDeque;
 use std::fmt::Display;

@@ -34,7 +34,6 @@
 //! - [`net`], then [`cpu`], then [`parameter_file`] and [`checkpoint`]; [`device`] beside them.
 //! - [`evaluator`]: the interface of the engine. [`Evaluator`] is the entry point.
 //! - [`writer`] writes search trees as text, over boards that other code evaluates.
-//! - [`nnue`]: a small, fast value network for alpha-beta searches.
 #![forbid(unsafe_code)]
 
 pub mod checkpoint;
@@ -44,7 +43,6 @@ pub mod encode;
 pub mod evaluator;
 pub mod files;
 pub mod net;
-pub mod nnue;
 pub mod numeric;
 pub mod parameter_file;
 pub mod rng;

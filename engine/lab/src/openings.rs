@@ -1,11 +1,12 @@
 //! Opening book of a match: positions of an EPD or FEN file, or last positions of the games of a PGN file, each to be played
 //! with both colours.
 
-use engine::chess::epd;
-use engine::chess::game::{Game, GameError};
+use chess::epd;
+use chess::game::{Game, GameError};
+use chess::quote::quote;
 use engine::pgn::text::read_decoded;
 use engine::pgn::{Entry, PgnGame, Positions, read_games};
-use engine::process::errors::{FileError, quote, wraps};
+use engine::process::errors::{FileError, wraps};
 use nn::rng::Rng;
 use shakmaty::{Chess, Position};
 use std::fmt;

@@ -3,13 +3,14 @@
 //! Neighbouring positions of a game are searched as one segment: the tree search goes forward and keeps its tree, then the
 //! alpha-beta search goes back and keeps its table. A move's value is the mean of what both say.
 
-use crate::chess::action::Action;
-use crate::chess::ending::{self, Ending};
-use crate::chess::game::Game;
 use crate::fnv::Fnv;
 use crate::play::analyst::{Analyst, Effort};
 use crate::play::search::blunder_check::{Examination, Refutation};
-use crate::syzygy::root::RootTables;
+use crate::world::rules::wdl_of;
+use chess::action::Action;
+use chess::ending::{self, Ending};
+use chess::game::Game;
+use chess::syzygy::root::RootTables;
 use mcts::Line;
 use nn::EvalError;
 use serde::{Deserialize, Serialize};
@@ -280,13 +281,13 @@ fn policy(analyst: &Analyst, game: &Game) -> Result<Vec<(Action, f32)>, EvalErro
 /// The moves of a position that endgame tables have, the one to play first. None if the value of one is not known.
 fn of_tables(game: &Game, ranked: &RootTables) -> Option<Vec<Choice>> {
     let line = |action: Action| {
-        let value = ranked.value_of(action)?;
+        let value = wdl_of(ranked.value_of(action)?);
         let mate_plies = ranked.mates(action).then_some(1);
         Some(Line { moves: vec![action], visits: 0, value, mate_plies, prior: 0.0, q: value.q() })
     };
     let mut lines: Vec<Line<Action>> =
         game.legal_actions().into_iter().map(line).collect::<Option<_>>()?;
-    ranked.sort(&mut lines);
+    lines.sort_by_key(|line| ranked.order(line.moves.first().copied(), line.mate_plies));
     // A cursed win ranks before a draw; its value is that of a draw.
     lines.sort_by(|a, b| b.value.q().total_cmp(&a.value.q()));
     Some(lines.iter().take(MIN_MOVES).map(Choice::new).collect())

@@ -11,13 +11,13 @@ use super::review::Review;
 use super::sees;
 use super::sides;
 use super::words::{line, number, percent, score, sign};
-use crate::chess::action::Action;
-use crate::chess::game::Game;
 use crate::eval::draw::Distribution;
 use crate::eval::look::Inspection;
 use crate::markup::board::{Arrow, BOARD_STYLE, diagram, pieces, side};
 use crate::markup::{PAGE_STYLE, escape, viewer};
 use crate::play::analyst::Effort;
+use chess::action::Action;
+use chess::game::Game;
 use shakmaty::{Color, Position};
 use std::fmt::Write as _;
 

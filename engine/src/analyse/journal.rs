@@ -254,7 +254,7 @@ fn read(
 mod tests {
     use super::super::found::Choice;
     use super::*;
-    use crate::chess::action::Action;
+    use chess::action::Action;
     use std::fs;
 
     fn found(value: f32) -> PositionResult {

@@ -7,7 +7,7 @@
 //! is not the policy's first.
 
 use super::found::{Choice, PositionResult};
-use crate::chess::action::Action;
+use chess::action::Action;
 use clap::ValueEnum;
 use uci::Score;
 

@@ -2,7 +2,7 @@
 
 use super::judge::Glyph;
 use super::review::Review;
-use crate::chess::action::Action;
+use chess::action::Action;
 
 /// Maximum number of turning points per game.
 const MAX_MOMENTS: usize = 6;

@@ -4,8 +4,8 @@ use super::curve::class;
 use super::judge::{Glyph, Judgement};
 use super::review::Review;
 use super::words;
-use crate::chess::action::Action;
-use crate::chess::epd;
+use chess::action::Action;
+use chess::epd;
 use serde::Serialize;
 
 /// A game for `page.js`: the fields of `Viewer` (viewer.js), and what this page adds.

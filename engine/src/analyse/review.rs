@@ -6,10 +6,10 @@
 use super::accuracy::{self, MoveLoss};
 use super::found::{Choice, PositionResult, identity, over};
 use super::judge::{Glyphs, Judgement};
-use crate::chess::action::Action;
-use crate::chess::game::Game;
 use crate::pgn::{PgnGame, Positions};
 use crate::play::report::{centipawns, mate};
+use chess::action::Action;
+use chess::game::Game;
 use shakmaty::{ByColor, Chess, Color, Position};
 use std::ops::Range;
 use uci::Score;

@@ -12,15 +12,14 @@ use super::judge::{Glyph, Glyphs};
 use super::passes::Passes;
 use super::review::{Review, Rules};
 use super::run::{AnalysisTask, Outcome, journal_path, reviewed, run};
-use crate::chess::game::Game;
 use crate::eval::look::{InspectedMove, Inspection, PredictedBoard};
 use crate::options::settings::Settings;
 use crate::pgn::{Entry, PgnGame, read_games};
 use crate::play::analyst::{Analyst, Effort};
 use crate::play::network::{Installed, Only, hashed};
 use crate::process::files::part_of;
-use crate::syzygy::Tables;
-use mcts::Wdl;
+use chess::game::Game;
+use chess::syzygy::{TableResult, Tables};
 use nn::rng::Rng;
 use shakmaty::{Position, Square};
 use std::fs;
@@ -336,8 +335,8 @@ fn table_game(men: &str, plies: usize, tables: &Tables, random: &mut Rng) -> (Ga
         let mover = match game.ending() {
             Some(ending) => -i32::from(ending.winner().is_some()),
             None => match tables.wdl(game.position()) {
-                Some(Wdl::WIN) => 1,
-                Some(Wdl::LOSS) => -1,
+                Some(TableResult::Win) => 1,
+                Some(TableResult::Loss) => -1,
                 _ => 0,
             },
         };

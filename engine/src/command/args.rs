@@ -1,13 +1,13 @@
 //! Arguments of several subcommands: UCI options, positions, times.
 
 use super::output::Failure;
-use crate::chess::action::Action;
-use crate::chess::game::{Game, GameError};
 use crate::options::settings::Settings;
 use crate::options::{self, OptionError, OutOfRange};
 use crate::pgn::legal_move;
-use crate::process::errors::quote;
 use crate::process::stderr_log::write_stderr;
+use chess::action::Action;
+use chess::game::{Game, GameError};
+use chess::quote::quote;
 use clap::builder::RangedU64ValueParser;
 use std::error::Error;
 use std::fmt;

@@ -1,8 +1,8 @@
 //! `mavka game`: arguments of the games beside chess. The crate `games` does the work.
 
 use super::output::{Failure, Sink};
-use crate::process::errors::quote_path;
 use crate::process::streams::{self, for_each_line};
+use chess::quote::quote_path;
 use clap::{Args, Subcommand};
 use games::board::{Board, describe};
 use games::connect4::ConnectFour;

@@ -1,8 +1,8 @@
 //! Output of commands: lines to standard output, and one error at the end.
 
-use crate::process::errors::printable;
 use crate::process::stderr_log::write_stderr;
 use crate::process::streams;
+use chess::quote::printable;
 use std::error::Error;
 use std::fmt::Display;
 use std::io::{self, Write};

@@ -1,8 +1,8 @@
-//! `mavka perft`: arguments and output of [`crate::chess::perft`].
+//! `mavka perft`: arguments and output of [`chess::perft`].
 
 use super::args::read_line_end;
 use super::output::{Failure, Sink};
-use crate::chess::perft::divide;
+use chess::perft::divide;
 use clap::Args;
 
 /// Arguments of `mavka perft`.

@@ -2,7 +2,6 @@
 
 use super::args::read_line_end;
 use super::output::{Failure, Sink};
-use crate::chess::game::Game;
 use crate::internal::boards::Boards;
 use crate::internal::check::check;
 use crate::internal::parse::parse;
@@ -16,6 +15,7 @@ use crate::play::network::{self, Network, NetworkError};
 use crate::play::setup::Setup;
 use crate::process::errors::FileError;
 use crate::process::files::{read_whole_text, write_whole};
+use chess::game::Game;
 use clap::Args;
 use nn::EvalError;
 use nn::writer::{Backup, Decoder, DecoderWeights, Shape, Writer};

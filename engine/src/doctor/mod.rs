@@ -9,14 +9,14 @@ mod stored;
 pub use finding::{Finding, Verdict};
 pub use guis::engine;
 
-use crate::chess::game::Game;
 use crate::markup::counted;
 use crate::options::settings::Settings;
 use crate::play::analyst::{Analyst, Effort};
 use crate::play::network::{Installed, load};
 use crate::process::files::{check_ordinary, target};
 use crate::process::host;
-use crate::syzygy::Tables;
+use chess::game::Game;
+use chess::syzygy::Tables;
 use nn::device::{Backend, is_cpu, pick};
 use nn::evaluator::self_check::{Checked, self_check};
 use std::fs::{self, File};

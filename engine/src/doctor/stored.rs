@@ -2,8 +2,8 @@
 //! this check finds errors common to all.
 
 use super::{Finding, Verdict};
-use crate::chess::game::Game;
 use crate::markup::counted;
+use chess::game::Game;
 use nn::checkpoint::Network;
 use nn::evaluator::cpu::CpuEvaluator;
 use nn::precision::Arithmetic;

@@ -292,7 +292,7 @@ fn wrap(text: &str, letters: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chess::game::Game;
+    use chess::game::Game;
     use nn::checkpoint::Network;
     use nn::evaluator::cpu::CpuEvaluator;
     use nn::net::NetConfig;

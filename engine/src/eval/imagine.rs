@@ -1,9 +1,10 @@
 //! Demonstration of the transition head: predicted and true board after each move, differences marked.
 
-use crate::chess::action::Action;
-use crate::chess::game::{Game, GameError};
 use crate::process::errors::wraps;
+use chess::action::Action;
+use chess::game::{Game, GameError};
 use nn::EvalError;
+use nn::encode::MoveCode;
 use nn::evaluator::{Imagined, Step, Transition, grounded, is_true};
 use shakmaty::fen::Fen;
 use shakmaty::{Chess, EnPassantMode, Piece, Position, Square};
@@ -56,7 +57,7 @@ pub fn line(
         let before = game.position().clone();
         game.play(action)?;
         say(heading(&before, action));
-        let step = Step { state: &state, action: action.to_code(before.turn().is_black()) };
+        let step = Step { state: &state, action: MoveCode::of(action, before.turn().is_black()) };
         let answer = network.imagine(&[step])?.pop();
         match answer.ok_or(ImagineError::NoAnswer)? {
             Ok(imagined) => {
@@ -126,8 +127,7 @@ fn facts(imagined: &Imagined, game: &Game) -> String {
     );
     // Move codes are in the frame of the side that has moved.
     let flip = state.turn().is_white();
-    let legal: Vec<Action> =
-        imagined.legal.iter().map(|code| Action::from_code(*code, flip)).collect();
+    let legal: Vec<Action> = imagined.legal.iter().map(|code| code.to_action(flip)).collect();
     let true_moves = game.legal_actions();
     let names = |moves: &[Action], others: &[Action], position: &Chess| {
         let differing = moves.iter().filter(|action| !others.contains(action));

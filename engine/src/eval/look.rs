@@ -1,9 +1,9 @@
 //! The network's output for one position compared with the truth: distribution and policy of each move, predicted
 //! legal moves, and predicted boards along its best line. No search.
 
-use crate::chess::action::Action;
-use crate::chess::game::Game;
 use crate::process::errors::wraps;
+use chess::action::Action;
+use chess::game::Game;
 use mcts::Wdl;
 use nn::encode::MoveCode;
 use nn::evaluator::cpu::CpuEvaluator;
@@ -206,7 +206,7 @@ fn ask(
 /// Moves predicted as legal.
 fn taken(insight: &Insight, game: &Game) -> Vec<(Action, f32)> {
     let flip = game.position().turn().is_black();
-    let action = |(code, certainty): &(MoveCode, f32)| (Action::from_code(*code, flip), *certainty);
+    let action = |(code, certainty): &(MoveCode, f32)| (code.to_action(flip), *certainty);
     insight.believed.iter().map(action).collect()
 }
 
@@ -231,7 +231,7 @@ fn line(
         let heading = heading(&state, action, first + line.len() as u32);
         let flip = state.turn().is_black();
         truth = truth.and_then(|mut game| game.play(action).ok().map(|()| game));
-        let step = Step { state: &state, action: action.to_code(flip) };
+        let step = Step { state: &state, action: MoveCode::of(action, flip) };
         let mut answers = network.imagine(&[step])?;
         network.refine(&mut answers)?;
         let answer = answers.pop().ok_or(EvalError::NoMoves)?;
@@ -250,7 +250,7 @@ fn line(
 fn best(imagined: &Imagined, flip: bool) -> Option<Action> {
     let policy = &imagined.evaluation.as_ref()?.policy;
     let best = (0..policy.len()).max_by(|a, b| policy[*a].total_cmp(&policy[*b]))?;
-    Some(Action::from_code(*imagined.legal.get(best)?, flip))
+    Some(imagined.legal.get(best)?.to_action(flip))
 }
 
 fn compare(imagined: Option<&Imagined>, truth: Option<&Chess>) -> (Vec<Square>, &'static str) {

@@ -1,12 +1,12 @@
 //! `mavka eval` and the UCI commands `eval` and `d`: the network's output as text.
 
-use crate::chess::action::Action;
-use crate::chess::ending;
-use crate::chess::game::Game;
 use crate::options::settings::Settings;
 use crate::play::network::Network;
 use crate::play::report::{centipawns, permille};
 use crate::world::rules::action_scores;
+use chess::action::Action;
+use chess::ending;
+use chess::game::Game;
 use mcts::Wdl;
 use nn::Query;
 use shakmaty::{Position, Square};

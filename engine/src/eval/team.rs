@@ -1,11 +1,11 @@
 //! The choice of each player of a team in one position, as a table and as boards side by side (paper 003).
 
-use crate::chess::action::Action;
-use crate::chess::game::Game;
 use crate::markup::board::{Arrow, diagram, picture, side};
 use crate::markup::escape;
 use crate::play::lineup::Look;
 use crate::team::{Opinion, TeamRule, choose};
+use chess::action::Action;
+use chess::game::Game;
 use mcts::{Line, Snapshot, Wdl};
 use shakmaty::Position;
 use std::fmt::{self, Write as _};

@@ -5,11 +5,11 @@
 //! or deeper trace from the same root reuses them.
 
 use super::page::{Answer, Outcome, Page};
-use crate::chess::action::Action;
-use crate::chess::game::Game;
 use crate::options::settings::Settings;
 use crate::world::learned::ending;
 use crate::world::rules::{best, check};
+use chess::action::Action;
+use chess::game::Game;
 use nn::encode::{MoveCode, canonical_moves};
 use nn::evaluator::{Imagined, Refusal, Step, Transition, grounded};
 use nn::writer::word::bucket_of;
@@ -143,8 +143,10 @@ impl<'a> Boards<'a> {
     /// States after `actions`, and their move lists.
     fn ask(&mut self, state: &Chess, actions: &[Action]) -> Result<Vec<Page>, EvalError> {
         let flip = state.turn().is_black();
-        let steps: Vec<Step<'_>> =
-            actions.iter().map(|action| Step { state, action: action.to_code(flip) }).collect();
+        let steps: Vec<Step<'_>> = actions
+            .iter()
+            .map(|action| Step { state, action: MoveCode::of(*action, flip) })
+            .collect();
         let mut answers = self.network.imagine(&steps)?;
         if answers.len() != steps.len() {
             return Err(EvalError::Device("the network answered nothing".to_owned()));
@@ -177,7 +179,7 @@ impl<'a> Boards<'a> {
         let mut order: Vec<usize> = (0..imagined.legal.len()).collect();
         order.sort_by(|a, b| evaluation.policy[*b].total_cmp(&evaluation.policy[*a]));
         let entry = |at: usize| {
-            let action = Action::from_code(imagined.legal[at], frame);
+            let action = imagined.legal[at].to_action(frame);
             (action, bucket_of(evaluation.action_values[at]))
         };
         let mut list: Vec<(Action, u8)> = order.into_iter().map(entry).collect();
@@ -199,7 +201,7 @@ pub fn path_of(trace: &Trace, node: u8) -> Vec<Action> {
     let mut path = Vec::new();
     let mut at = Some(node);
     while let Some(child) = at.and_then(|node| trace.child(node)) {
-        path.extend(child.action.map(|action| Action::from_code(action, false)));
+        path.extend(child.action.map(|action| action.to_action(false)));
         at = child.parent;
     }
     path.reverse();
@@ -224,7 +226,7 @@ fn children(trace: &Trace, node: u8) -> Vec<Action> {
     let mut actions: Vec<Action> = Vec::new();
     let sibling = |word: &&Word| word.kind == Kind::Child && word.parent == parent;
     for word in trace.words().iter().filter(sibling) {
-        let action = word.action.map(|action| Action::from_code(action, false));
+        let action = word.action.map(|action| action.to_action(false));
         actions.extend(action.filter(|action| !actions.contains(action)));
     }
     actions

@@ -1,6 +1,7 @@
 //! Evaluation of a node: its board, and its moves in order of preference or its outcome.
 
-use crate::chess::action::Action;
+use chess::action::Action;
+use nn::encode::MoveCode;
 use nn::writer::Trace;
 use nn::writer::word::{BUCKETS, complement};
 use shakmaty::{Chess, Color, Position};
@@ -59,8 +60,11 @@ impl Page {
 
     /// Writes the list or the end to a trace that awaits it.
     pub fn give(&self, trace: &mut Trace) {
-        let list: Vec<_> =
-            self.list().iter().map(|(action, bucket)| (action.to_code(false), *bucket)).collect();
+        let list: Vec<_> = self
+            .list()
+            .iter()
+            .map(|(action, bucket)| (MoveCode::of(*action, false), *bucket))
+            .collect();
         match self.end() {
             None => trace.give_list(&list),
             Some(bucket) => trace.give_over(bucket),

@@ -6,7 +6,8 @@ use super::print::{
     AGAINST, CHILD_HEADER, INVALID, PLAIN, ROOT_HEADER, name, outcome_text, state_text,
 };
 use super::think::{End, Thought};
-use crate::chess::action::Action;
+use chess::action::Action;
+use nn::encode::MoveCode;
 use nn::writer::word::BUCKETS;
 use nn::writer::{Backup, Kind, Shape, Step, Trace, Word};
 use shakmaty::fen::Fen;
@@ -261,7 +262,7 @@ impl Parser<'_> {
         let stem = text.trim_end_matches('>');
         while self.reader.peek().is_some_and(|line| line.starts_with('<')) {
             let action = self.reader.between(stem, ">")?.trim_start();
-            let action = self.reader.action(action)?.to_code(false);
+            let action = MoveCode::of(self.reader.action(action)?, false);
             let item = self.place(|word| {
                 word.kind == Kind::Item && word.parent == Some(node) && word.action == Some(action)
             });
@@ -286,7 +287,7 @@ impl Parser<'_> {
             let &[action, ":", value] = score else {
                 return Err(self.reader.wrong("moves with values: g3d6 : \"<ctrl32>\""));
             };
-            let action = self.reader.action(action)?.to_code(false);
+            let action = MoveCode::of(self.reader.action(action)?, false);
             let bucket = self.reader.bucket(value.trim_matches('"'))?;
             let child = self.place(|word| {
                 word.kind == Kind::Child && word.parent == Some(node) && word.action == Some(action)
@@ -302,7 +303,7 @@ impl Parser<'_> {
         let bucket = self.reader.bucket(bucket)?;
         let action = match action {
             INVALID => None,
-            action => Some(self.reader.action(action)?.to_code(false)),
+            action => Some(MoveCode::of(self.reader.action(action)?, false)),
         };
         let undecided = || self.reader.wrong("a decision before the selection");
         let (node, scored) = self.decided.take().ok_or_else(undecided)?;
@@ -317,7 +318,7 @@ impl Parser<'_> {
 
     fn play(&mut self) -> Result<(), ParseError> {
         let text = self.reader.between("Playing ", "!")?;
-        let action = self.reader.action(text)?.to_code(false);
+        let action = MoveCode::of(self.reader.action(text)?, false);
         let select = self.place(|word| word.kind == Kind::Select);
         let select = select.filter(|at| self.thought.trace.words()[*at].action == Some(action));
         self.write(Kind::Play, select, 0)?;

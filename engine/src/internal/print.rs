@@ -8,7 +8,7 @@
 
 use super::page::{Answer, Outcome, Page};
 use super::think::Thought;
-use crate::chess::action::Action;
+use chess::action::Action;
 use nn::writer::{Kind, Trace, Word};
 use shakmaty::fen::Fen;
 use shakmaty::{Chess, Color, EnPassantMode};
@@ -101,7 +101,7 @@ impl Printer<'_> {
     }
 
     fn move_text(word: &Word) -> String {
-        let action = word.action.map(|action| Action::from_code(action, false));
+        let action = word.action.map(|action| action.to_action(false));
         action.map_or_else(|| INVALID.to_owned(), |action| format!("{action:?}"))
     }
 

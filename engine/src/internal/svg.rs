@@ -4,7 +4,6 @@
 use super::page::{Answer, Page, centre, to_parent};
 use super::print::{Marks, outcome_text};
 use super::think::Thought;
-use crate::chess::action::Action;
 use nn::writer::{Kind, Word};
 use std::fmt::Write as _;
 
@@ -125,7 +124,7 @@ fn label(child: Option<&Word>, page: Option<&Page>, value: Option<u8>) -> String
     let Some(child) = child else {
         return format!("root {}", value.map_or_else(String::new, percent));
     };
-    let action = child.action.map(|action| format!("{:?}", Action::from_code(action, false)));
+    let action = child.action.map(|action| format!("{:?}", action.to_action(false)));
     let value = match page.map(|page| &page.answer) {
         Some(Answer::Over(outcome)) => outcome_text(*outcome).to_owned(),
         _ => value.map_or_else(String::new, |bucket| percent(to_parent(bucket))),

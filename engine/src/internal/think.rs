@@ -4,7 +4,7 @@
 use super::boards::Boards;
 use super::grammar::Grammar;
 use super::page::Page;
-use crate::chess::action::Action;
+use chess::action::Action;
 use nn::EvalError;
 use nn::writer::{Backup, Kind, Shape, Trace, Writer};
 
@@ -47,7 +47,7 @@ impl Thought {
     #[must_use]
     pub fn played(&self) -> Option<Action> {
         let played = self.trace.played().filter(|_| self.end == End::Played);
-        played.map(|action| Action::from_code(action, false))
+        played.map(|action| action.to_action(false))
     }
 
     /// Evaluation of the root.
@@ -63,7 +63,7 @@ impl Thought {
         let words = self.trace.words().iter();
         let mut ranked: Vec<(Action, u8)> = words
             .filter(|word| word.kind == Kind::Score && word.parent == Some(0))
-            .filter_map(|word| Some((Action::from_code(word.action?, false), word.bucket?)))
+            .filter_map(|word| Some((word.action?.to_action(false), word.bucket?)))
             .collect();
         ranked.sort_by_key(|(_, bucket)| std::cmp::Reverse(*bucket));
         let list = self.root().map_or(&[][..], Page::list);
@@ -90,13 +90,13 @@ impl Thought {
             let child = words.iter().find(|word| {
                 word.kind == Kind::Child
                     && word.parent == parent
-                    && word.action.is_some_and(|a| Action::from_code(a, false) == next)
+                    && word.action.is_some_and(|a| a.to_action(false) == next)
             });
             let Some(child) = child else { return line };
             let mut selects = words.iter();
             let select = selects.find(|word| word.kind == Kind::Select && word.node == child.node);
             let Some(reply) = select.and_then(|select| select.action) else { return line };
-            next = Action::from_code(reply, false);
+            next = reply.to_action(false);
             line.push(next);
             parent = child.node;
         }

@@ -3,7 +3,7 @@
 use super::page::{Answer, Page, centre, to_parent};
 use super::print::{Marks, outcome_text};
 use super::think::Thought;
-use crate::chess::action::Action;
+use chess::action::Action;
 use nn::writer::{Kind, Word};
 use shakmaty::{Chess, Color, Position};
 use std::fmt::Write as _;
@@ -79,7 +79,7 @@ impl Printer<'_> {
                     .map_or_else(|| "not valued".to_owned(), |bucket| percent(to_parent(bucket))),
             };
             let mut notes = String::new();
-            let action = Action::from_code(code, false);
+            let action = code.to_action(false);
             for (marked, note) in [
                 (self.marks.moves.contains(&(node, action)), " [illegal]"),
                 (self.marks.states.contains(&at), " [wrong board]"),
@@ -94,7 +94,7 @@ impl Printer<'_> {
             && let Some((code, bucket)) =
                 self.select(node).and_then(|select| select.action.zip(select.bucket))
         {
-            let action = Action::from_code(code, false);
+            let action = code.to_action(false);
             self.line((node, action, level, true), &percent(bucket), out);
         }
     }

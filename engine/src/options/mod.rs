@@ -5,7 +5,7 @@
 //! the typed [`Settings`], whose `Default` has the defaults.
 
 use crate::options::settings::Settings;
-use crate::process::errors::{quote, shorten};
+use chess::quote::{quote, shorten};
 use std::fmt::{self, Write as _};
 use uci::{OptionKind, OptionSpec, SetOption};
 

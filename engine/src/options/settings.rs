@@ -29,7 +29,7 @@ pub enum Search {
     Rollout,
     /// A search tree written word by word (paper 000, section 4).
     Internal,
-    /// Alpha-beta search with a small network of static evaluations ([`crate::alphabeta`]).
+    /// Alpha-beta search with a small network of static evaluations ([`alphabeta`]).
     AlphaBeta,
     /// A player that the executable registers under this name ([`crate::play::players::player::Players`]).
     Registered(String),

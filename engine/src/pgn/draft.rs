@@ -4,9 +4,9 @@
 use super::game::{Line, PgnGame, PgnMove};
 use super::spelling::{Spelling, find};
 use super::tokens::{Kind, RESULTS, Token, plain, result};
-use crate::chess::epd;
-use crate::chess::game::Game;
-use crate::process::errors::shorten;
+use chess::epd;
+use chess::game::Game;
+use chess::quote::shorten;
 use shakmaty::san::SanPlus;
 use shakmaty::{Chess, Color, Position};
 use std::mem;

@@ -1,7 +1,7 @@
 //! A game of a PGN file as a tree: moves, variations, comments, glyphs, all that an annotated copy must give back.
 
-use crate::chess::game::{Game, GameError};
-use crate::process::errors::quote;
+use chess::game::{Game, GameError};
+use chess::quote::quote;
 use shakmaty::Move;
 use std::fmt;
 

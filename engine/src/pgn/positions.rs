@@ -2,9 +2,9 @@
 //! made for one of them at a time.
 
 use super::PgnGame;
-use crate::chess::action::Action;
-use crate::chess::ending;
-use crate::chess::game::Game;
+use chess::action::Action;
+use chess::ending;
+use chess::game::Game;
 use shakmaty::{CastlingMode, Chess, Position};
 
 /// Plies of history that a [`Game`] of one position has: a longer one cannot repeat, the fifty-move rule comes first.
@@ -164,7 +164,7 @@ mod tests {
         let game = positions.game(9);
         assert_eq!(game.actions().len(), 8, "from 1. e4 on");
         assert_eq!(game.position(), positions.board(9));
-        assert_eq!(game.ending(), Some(crate::chess::ending::Ending::Threefold));
+        assert_eq!(game.ending(), Some(chess::ending::Ending::Threefold));
         let claims: Vec<usize> = (0..10).filter(|place| positions.is_claimable(*place)).collect();
         assert_eq!(claims, [9]);
     }

@@ -8,7 +8,7 @@ use super::start::start;
 use super::tags;
 use super::text::{self, TextStream};
 use super::tokens::{Kind, Numbered, for_each_token, read_word};
-use crate::process::errors::shorten;
+use chess::quote::shorten;
 use shakmaty::{Chess, Move};
 use std::collections::HashSet;
 use std::io::{self, BufRead};

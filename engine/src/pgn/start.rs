@@ -1,7 +1,7 @@
 //! Where a game begins, by its tags.
 
 use super::game::Unreadable;
-use crate::chess::game::Game;
+use chess::game::Game;
 use shakmaty::{CastlingMode, Chess};
 
 /// Values of the tag Variant that mean chess, without the word chess: lichess, XBoard, chess servers, and classes of time.

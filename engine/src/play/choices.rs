@@ -2,10 +2,10 @@
 
 use super::players::player::{Players, StaticPlayer};
 use super::players::strength::Strength;
-use crate::chess::game::{Game, GameError};
 use crate::options::settings::{Search, Settings};
 use crate::options::{self, Effect, OptionError, OutOfRange};
-use crate::syzygy::Tables;
+use chess::game::{Game, GameError};
+use chess::syzygy::Tables;
 use shakmaty::{CastlingMode, Chess};
 use uci::{SetOption, StartPosition};
 

@@ -4,10 +4,10 @@
 use super::analyst::{Analyst, Effort};
 use super::network::{NetworkError, Networks};
 use super::tree::params::reseed;
-use crate::chess::action::Action;
-use crate::chess::game::Game;
 use crate::options::settings::{Backend, Settings};
 use crate::team::share;
+use chess::action::Action;
+use chess::game::Game;
 use mcts::Snapshot;
 use nn::EvalError;
 use std::ops::ControlFlow;

@@ -1,5 +1,5 @@
 //! The process and its machine: files that outlive a kill, standard input and output, threads, memory, time, Ctrl-C, the log,
-//! and how errors quote what they name. Nothing here knows of chess or networks.
+//! and errors that name their file. Nothing here knows of chess or networks.
 
 pub mod errors;
 pub mod files;

@@ -2,7 +2,7 @@
 //! level (off, error, warn, info, debug, trace); warnings and errors are shown without it. Ten lines that a logging
 //! crate would not shorten: its own filters and formats would have to be switched off.
 
-use super::errors::printable;
+use chess::quote::printable;
 use log::{LevelFilter, Log, Metadata, Record};
 use std::fmt::Display;
 use std::io::Write;

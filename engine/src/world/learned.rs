@@ -11,10 +11,11 @@
 
 use super::memory::{Prediction, PredictionCache, StateKey, fingerprint};
 use super::rules::{self, RulesWorld};
-use crate::chess::action::Action;
-use crate::chess::ending::by_fifty_moves;
-use crate::chess::game::Game;
+use chess::action::Action;
+use chess::ending::by_fifty_moves;
+use chess::game::Game;
 use mcts::{Leaf, Wdl, World};
+use nn::encode::MoveCode;
 use nn::evaluator::{Imagined, Refusal, Step, grounded, is_true};
 use nn::{EvalError, Evaluator};
 use shakmaty::zobrist::Zobrist64;
@@ -85,7 +86,7 @@ impl State {
     }
 }
 
-/// Key of a predicted state: like [`crate::chess::ending::key`], with the predicted en-passant square.
+/// Key of a predicted state: like [`chess::ending::key`], with the predicted en-passant square.
 fn key(state: &Chess) -> u64 {
     state.zobrist_hash::<Zobrist64>(EnPassantMode::Always).0
 }
@@ -211,7 +212,10 @@ impl LearnedWorld {
         let network = self.evaluator.transition().ok_or_else(no_answer)?;
         let steps: Vec<Step<'_>> = queries
             .iter()
-            .map(|(state, action)| Step { state, action: action.to_code(state.turn().is_black()) })
+            .map(|(state, action)| Step {
+                state,
+                action: MoveCode::of(*action, state.turn().is_black()),
+            })
             .collect();
         let mut answers = network.imagine(&steps)?;
         if answers.len() != steps.len() {
@@ -233,8 +237,7 @@ impl LearnedWorld {
         let Ok(imagined) = answer else { return Ok(Some(Leaf::Refused)) };
         // Move codes are in the frame of the side that has moved.
         let flip = imagined.state.turn().is_white();
-        let legal: Vec<Action> =
-            imagined.legal.iter().map(|code| Action::from_code(*code, flip)).collect();
+        let legal: Vec<Action> = imagined.legal.iter().map(|code| code.to_action(flip)).collect();
         let end = ending(&imagined);
         if !state.pending.is_empty() {
             let action = state.pending.remove(0);

@@ -5,7 +5,7 @@
 //! generation fills is evicted. Eviction costs calls, never correctness. Locks are held for one look-up each, never
 //! during a call of the network; `mcts` itself has none.
 
-use crate::chess::action::Action;
+use chess::action::Action;
 use nn::rng::split_mix;
 use shakmaty::Chess;
 use std::collections::HashMap;

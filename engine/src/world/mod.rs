@@ -5,9 +5,9 @@ pub mod memory;
 pub mod rollout;
 pub mod rules;
 
-use crate::chess::action::Action;
-use crate::chess::game::Game;
-use crate::syzygy::Tables;
+use chess::action::Action;
+use chess::game::Game;
+use chess::syzygy::Tables;
 pub use learned::LearnedWorld;
 use mcts::{Leaf, Wdl, World};
 use nn::EvalError;

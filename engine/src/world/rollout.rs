@@ -4,9 +4,9 @@
 //! It uses the ordinary search: [`Rollouts`] takes the network's place; [`world`] and [`params`] join it to
 //! [`RulesWorld`] and `mcts`.
 
-use crate::chess::ending;
 use crate::world::RulesWorld;
 use crate::world::rules::Scoring;
+use chess::ending;
 use mcts::Params;
 use nn::rng::Rng;
 use nn::{EvalError, Evaluation, Evaluator, Query};
@@ -97,9 +97,9 @@ pub fn params(seed: u64) -> Params {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chess::action::Action;
-    use crate::chess::game::Game;
     use crate::world::rules::State;
+    use chess::action::Action;
+    use chess::game::Game;
     use mcts::{Leaf, Patient, Searcher, World};
 
     fn search(fen: &str, seed: u64, playouts: u64) -> Option<Action> {

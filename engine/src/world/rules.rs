@@ -3,10 +3,10 @@
 //! A state carries the keys of its history: a repetition is detected on its path and never stored in the tree. Mate,
 //! stalemate, dead positions and endgame tables need no call of the network.
 
-use crate::chess::action::Action;
-use crate::chess::ending::{self, Ending};
-use crate::chess::game::Game;
-use crate::syzygy::Tables;
+use chess::action::Action;
+use chess::ending::{self, Ending};
+use chess::game::Game;
+use chess::syzygy::{TableResult, Tables};
 use mcts::{Edge, Leaf, Wdl, World};
 use nn::{EvalError, Evaluation, Evaluator, Query};
 use shakmaty::{Chess, MoveList, Position};
@@ -179,7 +179,7 @@ impl RulesWorld {
         let tables = self.tables.as_ref()?;
         let position = &state.position;
         let fresh = position.halfmoves() == 0 && !state.path.is_empty();
-        if fresh && tables.covers(position) { tables.wdl(position) } else { None }
+        if fresh && tables.covers(position) { tables.wdl(position).map(wdl_of) } else { None }
     }
 
     /// Converts the network's answer for a position with these moves to a leaf.
@@ -330,6 +330,16 @@ impl World for RulesWorld {
             });
         }
         Ok(out)
+    }
+}
+
+/// A table's result as a value of the search.
+#[must_use]
+pub fn wdl_of(result: TableResult) -> Wdl {
+    match result {
+        TableResult::Win => Wdl::WIN,
+        TableResult::Draw => Wdl::DRAW,
+        TableResult::Loss => Wdl::LOSS,
     }
 }
 

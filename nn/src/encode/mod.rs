@@ -11,5 +11,5 @@ mod terminal;
 pub use board::{Features, NextBoard};
 pub(crate) use decode::DecodeError;
 pub use item::{Encoded, Item};
-pub use moves::{MOST_MOVES, MoveCode, canonical_moves, composed};
+pub use moves::{MoveCode, canonical_moves};
 pub use terminal::{Terminal, terminal};

@@ -1,12 +1,13 @@
 //! Moves as (from, to, promotion) over tokens, and the canonical order of the data files.
 
-use shakmaty::{Chess, Color, Move, MoveList, Position, PositionError, Rank, Role, attacks};
+use chess::action::Action;
+use shakmaty::{Chess, Move, MoveList, Position, Role};
 
 /// A move in the frame of the network's tokens. `promotion` 0 = none, 1..=4 = knight, bishop, rook, queen.
 /// Castling is king takes own rook, in standard chess too.
 ///
-/// The engine packs its moves in its own type; these are canonical, from the mover's view: three small numbers
-/// that index the encoder's tables.
+/// An [`Action`] has 16 bits, as an edge of the tree needs, and one frame for both colours; these are from the mover's
+/// view: three small numbers that index the encoder's tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MoveCode {
     /// Token of the origin.
@@ -33,6 +34,26 @@ impl MoveCode {
         })
     }
 
+    /// The code of an action; `flip` as in [`MoveCode::new`].
+    #[inline]
+    #[must_use]
+    pub fn of(action: Action, flip: bool) -> MoveCode {
+        let code = MoveCode {
+            from: action.origin().into(),
+            to: action.target().into(),
+            promotion: promotion_class(action.promotion()),
+        };
+        if flip { code.turned() } else { code }
+    }
+
+    /// Inverse of [`MoveCode::of`].
+    #[inline]
+    #[must_use]
+    pub fn to_action(self, flip: bool) -> Action {
+        let code = if flip { self.turned() } else { self };
+        Action::of_classes(code.from, code.to, code.promotion)
+    }
+
     /// The move in the other side's frame.
     #[must_use]
     pub fn turned(self) -> MoveCode {
@@ -51,39 +72,8 @@ fn promotion_class(role: Option<Role>) -> u8 {
     role.map_or(0, |role| u32::from(role) as u8 - 1)
 }
 
-/// Most legal moves of a position that a game can reach (N. Petrovic, 1964).
-pub const MOST_MOVES: usize = 218;
 /// Capacity of shakmaty's list.
 const LIST: usize = 256;
-
-/// Accepts a position that was refused for its material alone and whose sides have at most [`MOST_MOVES`] moves:
-/// composed ones, as those of paper 003, may have nine pawns or many bishops.
-///
-/// # Errors
-/// The refusal, if it has other reasons or the moves could be too many for a list.
-#[expect(clippy::result_large_err, reason = "both are shakmaty's, for `or_else`")]
-pub fn composed(refused: PositionError<Chess>) -> Result<Chess, PositionError<Chess>> {
-    let unchanged = refused.clone();
-    let position = refused.ignore_too_much_material()?;
-    let fits = Color::ALL.iter().all(|&side| moves_at_most(&position, side) <= MOST_MOVES);
-    if fits { Ok(position) } else { Err(unchanged) }
-}
-
-/// Upper bound of the moves of `side`: its pieces' attacks, four promotions on each square, pushes and castling.
-fn moves_at_most(position: &Chess, side: Color) -> usize {
-    let board = position.board();
-    let mut moves = 2;
-    for square in board.by_color(side) {
-        let Some(piece) = board.piece_at(square) else { continue };
-        let reached = attacks::attacks(square, piece, board.occupied()) & !board.by_color(side);
-        moves += match piece.role {
-            Role::Pawn if square.rank() == side.relative_rank(Rank::Seventh) => 12,
-            Role::Pawn => 4,
-            _ => reached.count(),
-        };
-    }
-    moves
-}
 
 /// Sort key of the canonical order with the move's list index in the low byte. Sorting such words takes half
 /// the time of sorting moves by a key.
@@ -141,31 +131,7 @@ pub fn canonical_move(position: &Chess, index: usize) -> Option<Move> {
 mod tests {
     use super::*;
     use crate::testing::{position, random_game};
-    use shakmaty::fen::Fen;
-    use shakmaty::{CastlingMode, PositionErrorKinds};
     use std::collections::HashSet;
-
-    #[test]
-    fn composed_positions_are_accepted_up_to_the_moves_of_a_list() {
-        let read = |board: &str| {
-            let fen: Fen = format!("{board} w - - 0 1").parse().expect("a FEN");
-            let position = fen.into_position(CastlingMode::Chess960).or_else(composed);
-            position.map_err(|refused| refused.kinds())
-        };
-        for board in [
-            "8/p4p2/kpP2p2/qrp1bp2/rpP2p2/pP6/P3K3/8",
-            "n1B4r/r1p2k2/BpPp3p/pP1PpBpP/P1RbPpPb/1R1RbPbB/R1K3R1/1R3R1R",
-            "6bQ/1b1b2PR/2b1b1PQ/3b2P1/2b3PQ/1b2p1PQ/b3P1P1/2k1KBRR",
-        ] {
-            let position = read(board).expect("composed");
-            let bound = moves_at_most(&position, Color::White);
-            assert!((1..=bound).contains(&canonical_moves(&position).len()), "{board}: {bound}");
-        }
-        let queens = read("QQQQQQQQ/Q6Q/Q6Q/Q6Q/Q6Q/QQn4Q/nnQ4Q/knQQQQQK").expect_err("refused");
-        assert_eq!(queens, PositionErrorKinds::TOO_MUCH_MATERIAL);
-        let two_kings = read("8/p4p2/kpP2p2/qrp1bp2/rpP2p2/pP6/P3KK2/8").expect_err("refused");
-        assert!(two_kings.contains(PositionErrorKinds::TOO_MANY_KINGS));
-    }
 
     #[test]
     fn index_is_a_bijection() {

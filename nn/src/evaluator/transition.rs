@@ -6,7 +6,8 @@
 
 use super::error::EvalError;
 use super::query::Evaluation;
-use crate::encode::{DecodeError, MOST_MOVES, MoveCode, NextBoard};
+use crate::encode::{DecodeError, MoveCode, NextBoard};
+use chess::composed::MOST_MOVES;
 use shakmaty::{
     CastlingMode, Chess, Color, EnPassantMode, FromSetup, Position, PositionError, Role, Square,
 };

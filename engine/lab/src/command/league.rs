@@ -11,12 +11,13 @@ use crate::league::tournament::{Listener, Tournament};
 use crate::matches::pgn;
 use crate::matches::stage::Stage;
 use crate::uci_client::{Fault, Timeouts};
+use chess::quote::printable;
 use clap::Args;
 use engine::command::args::{positive, settings_of};
 use engine::command::output::{Failure, Sink};
 use engine::markup::counted;
 use engine::play::network::load;
-use engine::process::errors::{FileError, printable};
+use engine::process::errors::FileError;
 use engine::process::files::{
     Named, check_folder, check_outputs, check_shared, make_folder, read_whole_text, write_whole,
 };

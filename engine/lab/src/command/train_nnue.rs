@@ -2,11 +2,11 @@
 
 use super::args::read_share;
 use crate::labels::successors::{Values, successors};
+use alphabeta::nnue::Parameters;
 use clap::Args;
 use engine::command::output::{Failure, Sink};
 use engine::process::interrupt::raised_by_ctrl_c;
 use engine::process::progress::{progress, tally};
-use nn::nnue::Parameters;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -105,7 +105,7 @@ fn place(square: Square, piece: Piece, phase: i32) -> i32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use engine::chess::game::Game;
+    use chess::game::Game;
 
     fn score(fen: &str) -> i32 {
         evaluate(Game::from_fen(fen, false).unwrap().position())

@@ -4,11 +4,11 @@
 
 use super::evaluation::evaluate;
 use super::refutations::OrderingTables;
-use engine::alphabeta::scale::win;
-use engine::alphabeta::table::{Bound, INFINITE, MATE, MATES, PvTable, Table, TtEntry};
-use engine::chess::action::Action;
-use engine::chess::ending::{self, by_fifty_moves, key_before};
-use engine::chess::game::Game;
+use alphabeta::scale::win;
+use alphabeta::table::{Bound, INFINITE, MATE, MATES, PvTable, Table, TtEntry};
+use chess::action::Action;
+use chess::ending::{self, by_fifty_moves, key_before};
+use chess::game::Game;
 use engine::play::players::player::{PlayerFound, PlayerWatch};
 use shakmaty::{Chess, Color, Move, MoveList, Position};
 

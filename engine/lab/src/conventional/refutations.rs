@@ -1,7 +1,7 @@
 //! Move ordering of the classical alpha-beta search: killer moves and the history heuristic.
 
 use super::evaluation::value;
-use engine::chess::action::Action;
+use chess::action::Action;
 use shakmaty::{Color, Move};
 
 /// Killer moves, two per ply, and history scores by side, origin and target.

@@ -3,10 +3,10 @@
 //! maximum. The paper backs up their mean deep in the tree; here the maximum serves at every depth.
 
 use super::evaluation::evaluate;
-use engine::alphabeta::scale::win;
-use engine::chess::action::Action;
-use engine::chess::ending::{by_board, key};
-use engine::chess::game::Game;
+use alphabeta::scale::win;
+use chess::action::Action;
+use chess::ending::{by_board, key};
+use chess::game::Game;
 use engine::play::players::player::{PlayerFound, PlayerWatch};
 use engine::world::RulesWorld;
 use engine::world::rollout::{params, random_game};

@@ -3,8 +3,8 @@
 
 use super::label_file::LabelledPosition;
 use crate::uci_client::{Fault, Player, Process, SearchAnswer, Timeouts, Transport};
-use engine::chess::action::Action;
-use engine::chess::game::Game;
+use chess::action::Action;
+use chess::game::Game;
 use engine::process::errors::{FileError, wraps};
 use nn::encode::canonical_moves;
 use shakmaty::{CastlingMode, Chess};

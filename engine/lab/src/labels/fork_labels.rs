@@ -5,7 +5,7 @@ use super::annotate::ask;
 use super::harvest::{HarvestError, MATE, Method, before, record, stored};
 use super::walk::{Fork, Walk};
 use crate::uci_client::{Player, Transport};
-use engine::chess::game::Game;
+use chess::game::Game;
 use nn::Evaluator;
 use nn::rng::Rng;
 use shakmaty::Position;
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
     use crate::uci_client::Timeouts;
     use crate::uci_client::fake::Fake;
-    use engine::chess::action::Action;
+    use chess::action::Action;
     use nn::encode::canonical_moves;
     use nn::evaluator::fake::Uniform;
     use train::data::label::action_value;

@@ -1,9 +1,10 @@
 //! Labelled positions and their file format: a JSON line with the recipe, then one line per position. Written line by
 //! line, so that an interrupted run can resume; zstd-compressed files are read-only.
 
-use engine::chess::action::Action;
-use engine::chess::game::{Game, GameError};
-use engine::process::errors::{FileError, quote};
+use chess::action::Action;
+use chess::game::{Game, GameError};
+use chess::quote::quote;
+use engine::process::errors::FileError;
 use nn::files::read_unpacked;
 use serde_json::{Map, Value, json};
 use std::fmt;

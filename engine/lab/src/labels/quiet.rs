@@ -1,4 +1,4 @@
-//! Quiet positions visited by the alpha-beta search: the input of its network ([`nn::nnue`]). Few of them occur in
+//! Quiet positions visited by the alpha-beta search: the input of its network ([`alphabeta::nnue`]). Few of them occur in
 //! games, because most moves that such a search tries are mistakes.
 
 use super::annotate::{ask_all, ask_all_moves};
@@ -6,12 +6,12 @@ use super::harvest::{HarvestError, Method, record, stored};
 use super::sampler::{self, sample_search};
 use crate::conventional::evaluation::value;
 use crate::uci_client::{Player, Transport};
-use engine::alphabeta::AlphaBeta;
-use engine::alphabeta::exchange;
-use engine::chess::action::Action;
-use engine::chess::game::Game;
+use alphabeta::AlphaBeta;
+use alphabeta::exchange;
+use alphabeta::nnue::Nnue;
+use chess::action::Action;
+use chess::game::Game;
 use nn::encode::canonical_moves;
-use nn::nnue::Nnue;
 use nn::rng::Rng;
 use shakmaty::{Chess, Move, Position};
 use std::sync::Arc;
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
     use crate::uci_client::Timeouts;
     use crate::uci_client::fake::Fake;
-    use engine::alphabeta::bundled::nnue;
+    use alphabeta::bundled::nnue;
     use train::data::label::{stored_value, win_probability};
     use train::data::record::VALUE_UNKNOWN;
 

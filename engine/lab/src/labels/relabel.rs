@@ -4,8 +4,8 @@
 use super::annotate::{Annotator, LabelError, ask, ask_all_moves};
 use super::harvest::stored;
 use crate::uci_client::{Player, Transport};
-use engine::chess::action::Action;
-use engine::chess::game::Game;
+use chess::action::Action;
+use chess::game::Game;
 use engine::process::errors::wraps;
 use engine::process::interrupt::while_reading;
 use engine::process::progress::progress;

@@ -3,7 +3,7 @@
 
 use super::annotate::stored_values;
 use crate::openings::{self, Opening, OpeningsError};
-use engine::chess::game::Game;
+use chess::game::Game;
 use engine::process::errors::wraps;
 use nn::encode::moves::canonical_move;
 use nn::rng::Rng;

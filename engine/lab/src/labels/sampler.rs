@@ -1,7 +1,7 @@
 //! Positions visited by a short alpha-beta search.
 
-use engine::alphabeta::{AlphaBeta, Observer, SearchRequest, SearchResult};
-use nn::nnue::Nnue;
+use alphabeta::nnue::Nnue;
+use alphabeta::{AlphaBeta, Observer, SearchRequest, SearchResult};
 use shakmaty::Chess;
 use std::sync::Arc;
 

@@ -1,15 +1,15 @@
-//! Positions that the alpha-beta search evaluates statically ([`nn::nnue`]), quiet or noisy, labelled with an engine's
+//! Positions that the alpha-beta search evaluates statically ([`alphabeta::nnue`]), quiet or noisy, labelled with an engine's
 //! static evaluation. More than half of a search's positions are noisy, because it prunes by static evals.
 
 use super::annotate::LabelError;
 use super::harvest::{HarvestError, Method};
 use super::sampler::{self, sample_search};
 use crate::uci_client::{Player, Transport};
-use engine::alphabeta::AlphaBeta;
-use engine::chess::ending;
-use engine::chess::game::Game;
+use alphabeta::AlphaBeta;
+use alphabeta::nnue::Nnue;
+use chess::ending;
+use chess::game::Game;
 use nn::encode::canonical_moves;
-use nn::nnue::Nnue;
 use nn::rng::Rng;
 use shakmaty::fen::Epd;
 use shakmaty::{Chess, EnPassantMode, Position};
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
     use crate::uci_client::Timeouts;
     use crate::uci_client::fake::Fake;
-    use engine::alphabeta::bundled::nnue;
+    use alphabeta::bundled::nnue;
 
     fn labelled(fake: Fake) -> Result<Vec<Sample>, HarvestError> {
         let mut player = Player::greet(fake, &[], Timeouts::default()).unwrap();

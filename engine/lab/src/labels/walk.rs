@@ -2,8 +2,8 @@
 //! sampled at its end. A search evaluates such positions, and games do not contain them.
 
 use super::annotate::MIN_UNDECIDED;
-use engine::chess::action::Action;
-use engine::chess::game::Game;
+use chess::action::Action;
+use chess::game::Game;
 use nn::encode::canonical_moves;
 use nn::rng::Rng;
 use nn::{EvalError, Evaluation, Evaluator, Query};

@@ -11,7 +11,7 @@ use super::book::{Entry, Resume};
 use super::config::{Agent, League};
 use crate::matches::rules::{Ending, Played, Ply, Warnings};
 use crate::openings::Opening;
-use engine::chess::game::Game;
+use chess::game::Game;
 use engine::process::errors::{FileError, wraps};
 use engine::process::files::{JournalFile, OpenError, is_cut_journal, whole_lines};
 use nn::files::{MAX_TEXT, read_regular, write_whole};

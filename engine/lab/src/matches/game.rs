@@ -8,7 +8,7 @@ use crate::openings::Opening;
 use crate::uci_client::limit::{Clock, Limit};
 use crate::uci_client::transport::Transport;
 use crate::uci_client::{Fault, Player, SearchAnswer};
-use engine::chess::ending::{self, by_fifty_moves, by_repetition, key};
+use chess::ending::{self, by_fifty_moves, by_repetition, key};
 use shakmaty::uci::UciMove;
 use shakmaty::{ByColor, CastlingMode, Chess, Color, Move, Position};
 use uci::{Command, StartPosition};

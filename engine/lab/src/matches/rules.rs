@@ -1,7 +1,7 @@
 //! Terms of a refereed game: rules of the referee, endings, protocol errors.
 
-use engine::chess::ending;
-use engine::process::errors::quote;
+use chess::ending;
+use chess::quote::quote;
 use shakmaty::{ByColor, Color, Move};
 use std::fmt;
 use std::time::Duration;

@@ -3,8 +3,8 @@
 use super::elo::{Judgement, Pentanomial, judge};
 use super::rules::{Ending, Played, Seat, Warning, Warnings};
 use super::sprt::normalised_elo;
+use chess::quote::shorten;
 use engine::markup::counted;
-use engine::process::errors::shorten;
 use shakmaty::Color;
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! Obstacles to a measurement: each error names the file, position or device it is about.
 
 use crate::plots::PlotError;
-use engine::chess::game::GameError;
+use chess::game::GameError;
 use engine::play::network::NetworkError;
 use engine::process::errors::{FileError, wraps};
 use nn::EvalError;

@@ -5,11 +5,11 @@
 //! 3.1). A game depends on its seed, the network and the recipe alone.
 
 use super::search::{UntilProven, draw_by_visits};
-use engine::chess::action::Action;
-use engine::chess::game::Game;
+use chess::action::Action;
+use chess::game::Game;
+use chess::syzygy::{TableResult, Tables};
 use engine::options::settings::Settings;
 use engine::play::tree::params::{rules_world, search_params};
-use engine::syzygy::Tables;
 use engine::world::RulesWorld;
 use engine::world::rules::State;
 use mcts::{Ancestor, Line, Params, Searcher, Wdl};
@@ -171,11 +171,10 @@ impl<'a> SelfPlayer<'a> {
         let position = game.position();
         // The tables hold results for a counter of 0, directly after a capture or a pawn move.
         let covered = |tables: &&Tables| position.halfmoves() == 0 && tables.covers(position);
-        let wdl = self.tables.as_ref().filter(covered)?.wdl(position)?;
-        Some(match wdl {
-            Wdl::WIN => won_by(Some(position.turn())),
-            Wdl::LOSS => won_by(Some(!position.turn())),
-            _ => GameResult::Drawn,
+        Some(match self.tables.as_ref().filter(covered)?.wdl(position)? {
+            TableResult::Win => won_by(Some(position.turn())),
+            TableResult::Loss => won_by(Some(!position.turn())),
+            TableResult::Draw => GameResult::Drawn,
         })
     }
 

@@ -4,13 +4,13 @@
 use super::game::{Recipe, SelfPlayError, SelfPlayer};
 use super::gathered::Gathered;
 use crate::openings::Opening;
-use engine::chess::game::Game;
+use chess::game::Game;
+use chess::syzygy::Tables;
 use engine::play::network::Network;
 use engine::process::errors::wraps;
 use engine::process::progress::progress;
 use engine::process::shard::Shard;
 use engine::process::workers::{Crew, cores, deal};
-use engine::syzygy::Tables;
 use nn::Evaluator;
 use nn::evaluator::cached::Cached;
 use nn::rng::split_mix;

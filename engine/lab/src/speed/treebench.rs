@@ -3,7 +3,7 @@
 
 use crate::measure::MeasureError;
 use crate::plots::{Curve, Picture};
-use engine::chess::game::Game;
+use chess::game::Game;
 use engine::options::settings::Settings;
 use engine::play::tree::params::{rules_world, search_params};
 use engine::process::host;

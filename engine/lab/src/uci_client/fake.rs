@@ -2,7 +2,7 @@
 
 use super::player::{Fault, Player, Timeouts};
 use super::transport::{Received, Transport};
-use engine::chess::game::Game;
+use chess::game::Game;
 use shakmaty::{Chess, Position};
 use std::collections::VecDeque;
 use std::io;

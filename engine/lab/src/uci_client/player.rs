@@ -2,7 +2,7 @@
 
 use super::answer::SearchAnswer;
 use super::transport::{Received, Transport};
-use engine::process::errors::quote;
+use chess::quote::quote;
 use std::fmt;
 use std::time::Duration;
 use uci::{Answer, BestMove, Command, Go, IdLine, Info, SetOption, parse_answer};

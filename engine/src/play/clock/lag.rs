@@ -3,7 +3,7 @@
 //! answers were late (`docs/src/search.md`).
 
 use super::{Budget, ClockState};
-use crate::chess::game::Game;
+use chess::game::Game;
 use std::time::Duration;
 
 /// The lag assumed before any is measured, in milliseconds. Guess.

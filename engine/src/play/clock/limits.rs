@@ -1,8 +1,8 @@
 //! The limits of one `go`, in the engine's own terms.
 
 use super::{Budget, ClockState, TimeSettings};
-use crate::chess::action::Action;
-use crate::chess::game::Game;
+use chess::action::Action;
+use chess::game::Game;
 use shakmaty::{Color, Position};
 use uci::Go;
 

@@ -2,7 +2,7 @@
 //! until the hard limit gets one sooner, and answers with the best move found so far.
 
 use super::signal::Signal;
-use crate::chess::action::Action;
+use chess::action::Action;
 use mcts::Snapshot;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -81,10 +81,10 @@ impl Drop for End<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chess::game::Game;
     use crate::play::clock::Budget;
     use crate::play::clock::limits::Limits;
     use crate::process::time::ManualClock;
+    use chess::game::Game;
     use mcts::{Line, Wdl};
     use std::sync::{Arc, mpsc};
     use std::time::Duration;

@@ -6,7 +6,7 @@ pub(crate) mod open;
 pub mod timing;
 pub mod warm_up;
 
-use crate::process::errors::quote_path;
+use chess::quote::quote_path;
 use nn::checkpoint::{self, CheckpointError};
 use nn::device::{Backend, is_cpu, pick};
 use nn::evaluator::burn::BurnEvaluator;

@@ -1,17 +1,17 @@
-//! The players beside the tree search under the limits of a `go`, their clock and their reports: [`crate::alphabeta`], and
+//! The players beside the tree search under the limits of a `go`, their clock and their reports: [`alphabeta`], and
 //! those that an executable brings ([`super::player`]).
 
 use super::player::{Player, PlayerFound, PlayerQuestion, PlayerWatch};
 use super::steadiness::Steadiness;
-use crate::alphabeta::scale::win;
-use crate::alphabeta::{self, AlphaBeta};
-use crate::chess::action::Action;
-use crate::chess::game::Game;
 use crate::output::Output;
 use crate::play::clock::limits::Limits;
 use crate::play::clock::signal::Signal;
 use crate::play::clock::timekeeper::Timekeeper;
 use crate::play::report::Reporter;
+use alphabeta::AlphaBeta;
+use alphabeta::scale::win;
+use chess::action::Action;
+use chess::game::Game;
 use mcts::{Line, Snapshot, Wdl};
 use shakmaty::Chess;
 

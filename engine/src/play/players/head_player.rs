@@ -8,10 +8,10 @@
 //! sees that one of them is mate.
 
 use super::temperature;
-use crate::chess::action::Action;
 use crate::options::settings::Settings;
 use crate::play::tree::params::search_params;
 use crate::world::rules::{RulesWorld, State};
+use chess::action::Action;
 
 use mcts::{Edge, Leaf, Line, Ranker, Snapshot, Wdl, World};
 use nn::{EvalError, Evaluator};

@@ -1,8 +1,8 @@
 //! Players that search by themselves, without the network: what one is asked, and what it finds. The laboratory has
 //! some; an executable hands the engine those that it has ([`crate::play::setup::Setup`]).
 
-use crate::chess::action::Action;
-use crate::chess::game::Game;
+use chess::action::Action;
+use chess::game::Game;
 
 /// A player, for as long as the program runs.
 pub type StaticPlayer = &'static (dyn Player + Sync);

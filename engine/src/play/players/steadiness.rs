@@ -1,6 +1,6 @@
 //! Stability of the best move over the depths of iterative deepening: scales the soft time limit.
 
-use crate::chess::action::Action;
+use chess::action::Action;
 use std::time::Duration;
 
 /// Share of the soft limit after which no further depth is started, by the number of consecutive depths with the same

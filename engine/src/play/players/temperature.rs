@@ -72,7 +72,7 @@ mod tests {
         assert_eq!(temperature(&Settings::default(), &start), None);
         let settings = Settings { temperature: 0.5, ..Settings::default() };
         assert_eq!(temperature(&settings, &start), Some(0.5));
-        let game = |fen| crate::chess::game::Game::from_fen(fen, false).unwrap();
+        let game = |fen| chess::game::Game::from_fen(fen, false).unwrap();
         let fifth = game("4k3/8/8/8/8/8/4P3/4K3 b - - 0 5");
         assert_eq!(temperature(&settings, fifth.position()), Some(0.5));
         let sixth = game("4k3/8/8/8/8/8/4P3/4K3 w - - 0 6");

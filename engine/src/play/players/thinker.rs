@@ -7,8 +7,6 @@
 //! fifty moves, are asked once, of the move to play.
 
 use super::temperature;
-use crate::chess::action::Action;
-use crate::chess::game::Game;
 use crate::internal::boards::Boards;
 use crate::internal::page::centre;
 use crate::internal::teacher::Teacher;
@@ -21,6 +19,8 @@ use crate::play::network;
 use crate::play::network::timing::EvalTiming;
 use crate::play::report::Reporter;
 use crate::world::rules::State;
+use chess::action::Action;
+use chess::game::Game;
 use mcts::{Line, Snapshot, Wdl};
 use nn::writer::{Backup, Decoder, Shape, Writer};
 use nn::{EvalError, Evaluator};

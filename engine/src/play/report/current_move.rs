@@ -1,7 +1,7 @@
 //! The root move that a search looks at most at present: `currmove`. A tree search has no first, second and third
 //! move that it takes in turn; what comes nearest is the move that most of the last second's visits went to.
 
-use crate::chess::action::Action;
+use chess::action::Action;
 use mcts::Line;
 use std::time::Duration;
 
@@ -46,7 +46,7 @@ impl CurrentMove {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chess::game::Game;
+    use chess::game::Game;
     use mcts::Wdl;
     use shakmaty::Position;
 

@@ -6,10 +6,11 @@
 pub(crate) mod current_move;
 pub(crate) mod move_stats;
 
-use crate::chess::action::Action;
-use crate::chess::game::Game;
-use crate::syzygy::root::RootTables;
 use crate::world::rules::State;
+use crate::world::rules::wdl_of;
+use chess::action::Action;
+use chess::game::Game;
+use chess::syzygy::root::RootTables;
 use mcts::{Line, Snapshot, Wdl};
 
 use shakmaty::{CastlingMode, Chess, Position};
@@ -104,7 +105,7 @@ impl Reporter {
     /// Puts lines into the order in which they are shown: by the ranks of endgame tables, then as they are.
     pub fn sort(&self, lines: &mut [Line<Action>]) {
         if let Some(known) = &self.known {
-            known.sort(lines);
+            lines.sort_by_key(|line| known.order(line.moves.first().copied(), line.mate_plies));
         }
     }
 
@@ -190,7 +191,8 @@ impl Reporter {
         if known.is_some_and(|(tables, first)| tables.mates(first)) {
             return (Wdl::WIN, mate(1));
         }
-        let value = known.and_then(|(tables, first)| tables.value_of(first)).unwrap_or(line.value);
+        let result = known.and_then(|(tables, first)| tables.value_of(first));
+        let value = result.map_or(line.value, wdl_of);
         (value, centipawns(value.q()))
     }
 

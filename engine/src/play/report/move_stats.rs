@@ -1,7 +1,7 @@
 //! Every root move's statistics as `info string` lines, in the format of lc0's `VerboseMoveStats`, which GUIs such
 //! as Nibbler read: least visits first, and the position itself last.
 
-use crate::chess::action::Action;
+use chess::action::Action;
 use mcts::{Line, Snapshot, Wdl};
 use shakmaty::{CastlingMode, Chess};
 use uci::Info;

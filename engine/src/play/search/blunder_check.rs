@@ -3,10 +3,10 @@
 //!
 //! It runs after the tree search, never beside it, and has a small share of the move's time.
 
-use crate::alphabeta::scale::win;
-use crate::alphabeta::{self, AlphaBeta, Comparison, SearchRequest, SearchResult};
-use crate::chess::action::Action;
-use crate::chess::game::Game;
+use alphabeta::scale::win;
+use alphabeta::{AlphaBeta, Comparison, SearchRequest, SearchResult};
+use chess::action::Action;
+use chess::game::Game;
 use shakmaty::Chess;
 
 /// Win probability that a move must lose to be replaced. 0.04 is stronger than 0.1 at 1 s + 0.01 s
@@ -122,7 +122,7 @@ impl alphabeta::Observer for Watch<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::alphabeta::bundled::nnue;
+    use alphabeta::bundled::nnue;
 
     fn check(fen: &str, chosen: &str, allowed: &[&str]) -> Option<(String, Option<String>)> {
         let game = Game::from_fen(fen, false).unwrap();

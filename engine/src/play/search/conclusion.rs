@@ -2,12 +2,12 @@
 
 use super::fallback_move::fallback_move;
 use super::job::{Answer, Found, Job};
-use crate::chess::action::Action;
-use crate::chess::game::Game;
 use crate::options::settings::Search;
 use crate::output;
 use crate::play::report::{self, Reporter};
 use crate::world::rules::State;
+use chess::action::Action;
+use chess::game::Game;
 use mcts::Snapshot;
 use uci::{BestMove, Info};
 

@@ -1,7 +1,7 @@
 //! A move without network or search, for when both are gone.
 
-use crate::chess::action::Action;
-use crate::chess::game::Game;
+use chess::action::Action;
+use chess::game::Game;
 use shakmaty::{Move, Position, Role};
 
 /// A mate, else the best capture or promotion, else the first of `allowed`, which are legal and not none.

@@ -1,7 +1,5 @@
 //! One search: what it needs, and what it answers.
 
-use crate::chess::action::Action;
-use crate::chess::game::{Game, GameError};
 use crate::options::settings::{Search, Settings};
 use crate::output::Output;
 use crate::play::clock::limits::Limits;
@@ -13,7 +11,9 @@ use crate::play::players::player::StaticPlayer;
 use crate::play::players::strength::Strength;
 use crate::play::tree::params::batch_within;
 use crate::play::tree::session::SearchSession;
-use crate::syzygy::Tables;
+use chess::action::Action;
+use chess::game::{Game, GameError};
+use chess::syzygy::Tables;
 use mcts::Snapshot;
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,12 +1,12 @@
 //! Whether a mate can be forced: everything is tried for the first moves, which is surer than a tree search, and
 //! rules mates out.
 
-use crate::chess::action::Action;
-use crate::chess::game::Game;
-use crate::chess::mate::MateSearch;
 use crate::output::Output;
 use crate::play::clock::limits::Limits;
 use crate::play::clock::signal::Signal;
+use chess::action::Action;
+use chess::game::Game;
+use chess::mate::MateSearch;
 use mcts::{Line, Snapshot, Wdl};
 use std::cell::Cell;
 

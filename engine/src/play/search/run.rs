@@ -7,8 +7,6 @@ use super::conclusion::{MoveChoice, answer_without_search, best_move};
 use super::job::{Answer, Found, Job};
 use super::mate_question::{MateAnswer, MateQuestion};
 use super::tree_search::search_tree;
-use crate::chess::action::Action;
-use crate::chess::game::Game;
 use crate::options::settings::Search;
 use crate::play::clock::timekeeper::Timekeeper;
 use crate::play::players::classic::ClassicSearch;
@@ -16,10 +14,11 @@ use crate::play::players::head_player::{Head, Question};
 use crate::play::players::thinker::{Decision, Thinker};
 use crate::play::report::{self, Reporter};
 use crate::play::tree::session::SearchSession;
-use crate::syzygy::Tables;
-use crate::syzygy::root::RootTables;
 use crate::world::rules::State;
-use mcts::Wdl;
+use chess::action::Action;
+use chess::game::Game;
+use chess::syzygy::root::RootTables;
+use chess::syzygy::{TableResult, Tables};
 use nn::rng::Rng;
 use shakmaty::Position;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -108,7 +107,7 @@ fn think(
         _ => allowed,
     };
     let allowed = basic_mate(job, game, &allowed).unwrap_or(allowed);
-    let won = known.as_ref().is_some_and(|known| known.value() == Some(Wdl::WIN));
+    let won = known.as_ref().is_some_and(|known| known.value() == Some(TableResult::Win));
     let lines = job.settings.multipv.min(allowed.len());
     let mut reporter = Reporter::new(game, lines, job.settings.show_wdl)
         .with_live_stats(job.settings.log_live_stats)
@@ -161,7 +160,7 @@ fn basic_mate(job: &Job, game: &Game, allowed: &[Action]) -> Option<Vec<Action>>
         return None;
     }
     let known = RootTables::new(job.technique.as_ref()?, game, allowed)?;
-    if known.value() != Some(Wdl::WIN) {
+    if known.value() != Some(TableResult::Win) {
         return None;
     }
     let knows = Rng::from_state(!job.seed).draw(&[technique, 1.0 - technique]) == Some(0);

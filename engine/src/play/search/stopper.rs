@@ -4,7 +4,6 @@
 //! limit, the depth, a proven result, no alternative, a lead that no move can catch, the soft limit. The
 //! number of playouts is the search's own business (exact). Called by worker 0 only.
 
-use crate::chess::action::Action;
 use crate::output::Output;
 use crate::play::clock::Budget;
 use crate::play::clock::limits::Limits;
@@ -14,6 +13,7 @@ use crate::play::network::timing::EvalTiming;
 use crate::play::report::Reporter;
 use crate::play::report::current_move::CurrentMove;
 use crate::world::AnyWorld;
+use chess::action::Action;
 use mcts::{Control, Race, Snapshot, View};
 use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};

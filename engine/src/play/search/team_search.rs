@@ -3,13 +3,13 @@
 
 use super::job::Job;
 use super::stopper::{SearchView, Stopper};
-use crate::chess::action::Action;
-use crate::chess::game::Game;
 use crate::play::tree::kept_tree::{KeptTree, Plan, Root};
 use crate::play::tree::params::reseed;
 use crate::play::tree::session::SearchSession;
 use crate::team::{Opinion, TeamRule, choose, share};
 use crate::world::AnyWorld;
+use chess::action::Action;
+use chess::game::Game;
 use mcts::{Control, Outcome, Race, Snapshot, View};
 use nn::EvalError;
 use std::ops::ControlFlow;

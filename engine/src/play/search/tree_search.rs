@@ -5,13 +5,13 @@ use super::conclusion::MoveChoice;
 use super::job::{Answer, Found, Job};
 use super::stopper::{Stopper, Watched};
 use super::team_search::{Seat, run_team, seats};
-use crate::chess::action::Action;
-use crate::chess::game::Game;
 use crate::play::clock::timekeeper::Timekeeper;
 use crate::play::players::strength::Strength;
 use crate::play::players::temperature;
 use crate::play::tree::kept_tree::Plan;
 use crate::play::tree::session::SearchSession;
+use chess::action::Action;
+use chess::game::Game;
 use mcts::{FinalMove, Line, Wdl};
 
 /// Tree search of at most `playouts`, if they are limited. None if there is no time left for it.

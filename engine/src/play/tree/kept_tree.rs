@@ -2,16 +2,16 @@
 //! How much memory it has is the session's matter.
 
 use super::params;
-use crate::chess::action::Action;
-use crate::chess::game::Game;
 use crate::options::settings::{Search, Settings, WorldModel};
 use crate::play::network::Network;
 use crate::play::network::timing::EvalTiming;
 use crate::process::host;
-use crate::syzygy::Tables;
 use crate::world::memory::PredictionCache;
 use crate::world::rollout;
 use crate::world::{AnyWorld, LearnedWorld};
+use chess::action::Action;
+use chess::game::Game;
+use chess::syzygy::Tables;
 use mcts::{Ancestor, Control, Outcome, Params, Searcher};
 use nn::{EvalError, Evaluator};
 use std::sync::{Arc, Weak};

@@ -1,11 +1,11 @@
 //! Parameters of the tree search from options, for play and for everything that measures the search that plays.
 
-use crate::chess::game::Game;
 use crate::fnv::Fnv;
 use crate::options::settings::{Search, Settings};
 use crate::play::clock::limits::Limits;
 use crate::world::RulesWorld;
 use crate::world::rollout;
+use chess::game::Game;
 use mcts::Params;
 use nn::Evaluator;
 use std::sync::Arc;

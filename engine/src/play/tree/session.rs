@@ -2,17 +2,17 @@
 //! search, and what was learnt of the clock and the machine.
 
 use super::kept_tree::{KeptTree, Plan, Root};
-use crate::alphabeta::bundled::nnue;
-use crate::alphabeta::{AlphaBeta, table};
-use crate::chess::action::Action;
-use crate::chess::game::Game;
 use crate::options::settings::{Search, Settings};
 use crate::play::clock::lag::Lag;
 use crate::play::clock::{TimeSettings, TimeUse};
 use crate::play::network::Network;
 use crate::process::host;
-use crate::syzygy::Tables;
 use crate::world::AnyWorld;
+use alphabeta::bundled::nnue;
+use alphabeta::{AlphaBeta, table};
+use chess::action::Action;
+use chess::game::Game;
+use chess::syzygy::Tables;
 use mcts::{Control, Outcome};
 use nn::EvalError;
 use std::fmt;

@@ -2,7 +2,8 @@
 
 use super::error::DataError;
 use super::mirror::mirrored_position;
-use nn::encode::{MoveCode, composed};
+use chess::composed::composed;
+use nn::encode::MoveCode;
 use nn::rng::scramble;
 use shakmaty::zobrist::Zobrist64;
 use shakmaty::{CastlingMode, Chess, EnPassantMode, Position, fen::Fen};

@@ -4,7 +4,7 @@
 
 use super::error::DataError;
 use super::record::{Format, Game, GameResult, Header, MavgGame, PvgrGame};
-use nn::encode::composed;
+use chess::composed::composed;
 use nn::files::open_regular;
 use shakmaty::{CastlingMode, Chess, fen::Fen};
 use std::fs::File;

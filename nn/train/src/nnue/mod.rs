@@ -1,4 +1,4 @@
-//! Training of the alpha-beta search's network ([`nn::nnue`]): `sample` is a position in compact form, [`samples`] its
+//! Training of the alpha-beta search's network ([`alphabeta::nnue`]): `sample` is a position in compact form, [`samples`] its
 //! files, `steps` and `panel` compute many samples at once, [`gradient`] their error and its slope, [`train`] one step,
 //! [`run`] a whole training.
 
@@ -12,7 +12,7 @@ pub mod train;
 
 pub use sample::{Sample, sees_quiet};
 
-use nn::nnue::HIDDEN;
+use alphabeta::nnue::HIDDEN;
 
 /// Channels per training pass: the weights of one king bucket per side stay in L2, and threads share the
 /// panels.

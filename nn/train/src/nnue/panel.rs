@@ -2,10 +2,10 @@
 
 use super::steps::{RUN, Run};
 use super::{PANEL, PANELS};
+use alphabeta::nnue::Layout;
+use alphabeta::nnue::{BUCKETS, HIDDEN, INPUTS};
 use nn::by_isa;
 use nn::kernels::prefetch;
-use nn::nnue::Layout;
-use nn::nnue::{BUCKETS, HIDDEN, INPUTS};
 
 /// Accumulators of a run for one panel, both sides; in the backward pass their gradients.
 pub(super) type Sums = [[[f32; PANEL]; 2]; RUN];

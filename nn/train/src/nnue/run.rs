@@ -5,7 +5,7 @@ use super::steps::RUN;
 use super::train::Trainer;
 use crate::data::{DataError, Kinds, MixConfig, spawn};
 use crate::network::Schedule;
-use nn::nnue::Parameters;
+use alphabeta::nnue::Parameters;
 use nn::rng::Rng;
 
 /// Samples per step.

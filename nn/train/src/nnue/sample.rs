@@ -1,9 +1,9 @@
 //! A position and its value in compact form, and its board as rows of the first layer.
 
 use crate::data::Example;
+use alphabeta::nnue::{View, bucket};
 use arrayvec::ArrayVec;
 use nn::encode::Features;
-use nn::nnue::{View, bucket};
 use shakmaty::{Bitboard, Chess};
 
 /// Most pieces on a board.

@@ -5,11 +5,11 @@ use super::panel::from_panels;
 use super::sample::Sample;
 use super::{PANEL, PANELS};
 use crate::network::{Optimizer, OptimizerConfig, Schedule};
+use alphabeta::nnue::{INPUTS, PLACES};
+use alphabeta::nnue::{Layout, Parameters};
 use nn::kernels::Isa;
 use nn::kernels::ops::add_rows;
 use nn::net::params::{Init, Param};
-use nn::nnue::{INPUTS, PLACES};
-use nn::nnue::{Layout, Parameters};
 use rayon::iter::{IndexedParallelIterator, ParallelIterator};
 use rayon::slice::{ParallelSlice, ParallelSliceMut};
 use std::ops::Range;
@@ -120,7 +120,7 @@ impl Trainer {
 mod tests {
     use super::*;
     use crate::nnue::gradient::{error, tests::samples};
-    use nn::nnue::HIDDEN;
+    use alphabeta::nnue::HIDDEN;
 
     #[test]
     fn training_learns_piece_values() {

@@ -1,8 +1,8 @@
 //! Alpha-beta agrees with minimax, and both solve simple positions.
 
 use super::*;
-use engine::alphabeta::bundled::nnue;
-use engine::alphabeta::{self, AlphaBeta};
+use alphabeta::AlphaBeta;
+use alphabeta::bundled::nnue;
 use nn::rng::Rng;
 
 /// Limits the number of nodes.

@@ -4,8 +4,8 @@
 use crate::measure::MeasureError;
 use crate::measure::puzzles::{Puzzle, Solver, Task, attempt};
 use crate::openings::Opening;
-use engine::chess::action::Action;
-use engine::chess::game::Game;
+use chess::action::Action;
+use chess::game::Game;
 use mcts::Snapshot;
 use shakmaty::Position;
 

@@ -5,7 +5,7 @@
 use super::table::csv_line;
 use crate::labels::label_file::{self, LabelledPosition};
 use crate::measure::MeasureError;
-use engine::chess::action::Action;
+use chess::action::Action;
 use engine::process::progress::progress;
 use engine::process::workers::{Crew, deal};
 use nn::rng::Rng;

@@ -2,8 +2,8 @@
 
 use crate::measure::puzzles::score::Comparison;
 use crate::measure::puzzles::{Puzzle, Score, Task, solve_all};
-use engine::chess::action::Action;
-use engine::chess::game::Game;
+use chess::action::Action;
+use chess::game::Game;
 use engine::options::settings::Settings;
 use engine::play::players::head_player::{Head, Question};
 use engine::process::progress::progress;

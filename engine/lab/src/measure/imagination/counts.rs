@@ -1,7 +1,7 @@
 //! Imagined boards that are right by depth and by phase of the game: counted along games
 //! and inside searches.
 
-use engine::chess::action::Action;
+use chess::action::Action;
 use mcts::Wdl;
 use nn::encode::terminal;
 use shakmaty::{Chess, Position};

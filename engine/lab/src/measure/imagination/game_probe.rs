@@ -2,9 +2,9 @@
 //! true one, with the game's moves.
 
 use super::counts::{Comparison, Counts};
-use engine::chess::action::Action;
+use chess::action::Action;
 use nn::EvalError;
-use nn::encode::terminal;
+use nn::encode::{MoveCode, terminal};
 use nn::evaluator::{Imagined, Refusal, Step, Transition, grounded, is_true};
 use shakmaty::{Chess, Position};
 use train::data::validation::Stretch;
@@ -41,7 +41,7 @@ pub(super) fn walk(
         let mut asked = Vec::new();
         for walker in &mut walkers {
             let Some(m) = walker.stretch.moves.get(depth) else { continue };
-            let action = Action::new(*m).to_code(walker.truth.turn().is_black());
+            let action = MoveCode::of(Action::new(*m), walker.truth.turn().is_black());
             walker.truth.play_unchecked(*m);
             match walker.imagined.take() {
                 Some(state) => asked.push((walker, state, action)),
@@ -74,7 +74,7 @@ fn compare<'a>(walker: &'a Walker<'_>, answer: &Result<Imagined, Refusal>) -> Co
         Ok(imagined) => {
             let mover = !truth.turn();
             let legal = imagined.legal.iter();
-            let legal = legal.map(|code| Action::from_code(*code, mover.is_black())).collect();
+            let legal = legal.map(|code| code.to_action(mover.is_black())).collect();
             found.state = is_true(&imagined.state, truth);
             found.compare_moves(legal, truth);
             let end = engine::world::learned::ending(imagined);

@@ -2,8 +2,8 @@
 //! rules beside it, and counts which of the imagined states are true. The search does not notice.
 
 use super::counts::{Comparison, Counts};
-use engine::chess::action::Action;
-use engine::chess::game::Game;
+use chess::action::Action;
+use chess::game::Game;
 use engine::options::settings::Settings;
 use engine::play::tree::params::{rules_world, search_params};
 use engine::world::memory::PredictionCache;

@@ -1,7 +1,7 @@
 //! How well trees are written over positions of held-out games: shape, boards, decisions, by category.
 
 use crate::measure::MeasureError;
-use engine::chess::game::Game;
+use chess::game::Game;
 use engine::internal::boards::{Boards, NodeValue};
 use engine::internal::check::{Ratio, check};
 use engine::internal::think::{End, Task, think};

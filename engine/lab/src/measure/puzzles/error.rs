@@ -1,7 +1,8 @@
 //! Error of a line of a file of puzzles. Names the text that is wrong.
 
-use engine::chess::game::GameError;
-use engine::process::errors::{quote, wraps};
+use chess::game::GameError;
+use chess::quote::quote;
+use engine::process::errors::wraps;
 use std::fmt;
 
 /// Error of a line.

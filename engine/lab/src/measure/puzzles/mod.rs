@@ -14,8 +14,8 @@ pub mod suite;
 pub mod table;
 pub mod uci_solver;
 
-use engine::chess::action::Action;
-use engine::chess::game::Game;
+use chess::action::Action;
+use chess::game::Game;
 use shakmaty::Position;
 
 pub use read::read;

@@ -5,7 +5,7 @@ use super::Puzzle;
 use super::error::PuzzleError;
 use super::suite::read_epd;
 use super::table::Table;
-use engine::chess::epd;
+use chess::epd;
 
 /// Puzzles and invalid lines of a file.
 #[derive(Clone, Debug, Default)]
@@ -48,7 +48,7 @@ pub fn read(text: &str) -> Collection {
 mod tests {
     use super::super::Task;
     use super::*;
-    use engine::chess::action::Action;
+    use chess::action::Action;
 
     fn only(text: &str) -> Puzzle {
         let mut collection = read(text);

@@ -168,7 +168,7 @@ impl fmt::Display for Comparison<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use engine::chess::game::Game;
+    use chess::game::Game;
 
     fn puzzle(id: &str, rating: Option<u32>) -> Puzzle {
         let task = Task::Best { best: vec![], avoid: vec![] };

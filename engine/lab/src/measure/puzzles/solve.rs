@@ -28,8 +28,8 @@ pub fn solve_all<S: Solver<Error: Send>>(
 mod tests {
     use super::*;
     use crate::measure::puzzles::Task;
-    use engine::chess::action::Action;
-    use engine::chess::game::Game;
+    use chess::action::Action;
+    use chess::game::Game;
     use engine::process::workers::NEVER;
 
     fn puzzles(count: usize) -> Vec<Puzzle> {

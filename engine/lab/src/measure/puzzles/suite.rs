@@ -3,9 +3,9 @@
 
 use super::error::PuzzleError;
 use super::{Puzzle, Task};
-use engine::chess::action::Action;
-use engine::chess::epd;
-use engine::chess::game::Game;
+use chess::action::Action;
+use chess::epd;
+use chess::game::Game;
 use engine::pgn::legal_move;
 
 /// The words after `win`, `draw` or `loss` in a comment that is a true result.

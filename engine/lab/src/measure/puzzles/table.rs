@@ -3,9 +3,9 @@
 
 use super::error::PuzzleError;
 use super::{Puzzle, Task};
+use chess::action::Action;
+use chess::game::Game;
 use csv_core::{ReadRecordResult, ReaderBuilder};
-use engine::chess::action::Action;
-use engine::chess::game::Game;
 use shakmaty::uci::UciMove;
 
 /// Separators of fields, the usual one first.

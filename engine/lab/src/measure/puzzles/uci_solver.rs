@@ -3,9 +3,9 @@
 use super::Solver;
 use crate::uci_client::limit::Clock;
 use crate::uci_client::{Fault, Limit, Player, SearchAnswer, Timeouts, Transport};
-use engine::chess::action::Action;
-use engine::chess::epd;
-use engine::chess::game::Game;
+use chess::action::Action;
+use chess::epd;
+use chess::game::Game;
 use engine::process::errors::wraps;
 use shakmaty::Position;
 use std::fmt;

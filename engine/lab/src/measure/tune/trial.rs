@@ -4,8 +4,8 @@
 
 use crate::labels::label_file::LabelledPosition;
 use crate::measure::puzzles::{self, Puzzle};
-use engine::chess::action::Action;
-use engine::chess::game::Game;
+use chess::action::Action;
+use chess::game::Game;
 use engine::options;
 use engine::options::settings::{Search, Settings};
 use engine::play::analyst::{Analyst, Effort};

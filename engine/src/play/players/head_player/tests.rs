@@ -1,8 +1,8 @@
 //! Each rule changes the choice exactly when it should: the same opinions, with and without its reason.
 
 use super::*;
-use crate::chess::game::Game;
 use crate::world::rules::Scoring;
+use chess::game::Game;
 use mcts::Params;
 use nn::{Evaluation, Evaluator, Query};
 use shakmaty::{CastlingMode, Chess};
