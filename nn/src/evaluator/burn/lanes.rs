@@ -4,9 +4,14 @@
 //! thread, and a tensor used on another thread waits for its creator's queue.
 
 use crate::evaluator::error::EvalError;
-use crossbeam::channel::{Receiver, Sender, bounded, unbounded};
+use crossbeam::channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
 use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
+
+/// Longest time for an answer: of a driver that hangs. The slowest first batch, whose kernels are compiled, took
+/// some 10 s.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Answers each `Q` with an `A`. Dropping it ends the threads, each after its current answer.
 pub struct Lanes<Q, A> {
@@ -64,9 +69,18 @@ impl<Q: Send + 'static, A: Send + 'static> Lanes<Q, A> {
 /// Waits for an answer.
 ///
 /// # Errors
-/// The thread ended without one.
+/// The thread ended without one, or gives none: it is left to itself.
 pub fn wait<A>(answer: &Receiver<A>) -> Result<A, EvalError> {
-    answer.recv().map_err(|_| gone())
+    wait_for(answer, PATIENCE)
+}
+
+fn wait_for<A>(answer: &Receiver<A>, patience: Duration) -> Result<A, EvalError> {
+    answer.recv_timeout(patience).map_err(|why| match why {
+        RecvTimeoutError::Disconnected => gone(),
+        RecvTimeoutError::Timeout => {
+            EvalError::Device(format!("no answer within {} s", patience.as_secs()))
+        }
+    })
 }
 
 fn gone() -> EvalError {
@@ -94,6 +108,20 @@ mod tests {
             let both = [lanes.ask(round), lanes.ask(100 + round)];
             assert_eq!(both.map(|answer| wait(&answer)), [Ok(round + 1), Ok(101 + round)]);
         }
+    }
+
+    #[test]
+    fn a_device_that_hangs_is_not_waited_for() {
+        let (end, never) = bounded::<()>(0);
+        let lanes = Lanes::new(1, move || {
+            let never = never.clone();
+            Ok(move |x: u32| never.recv().map_or(x, |()| x))
+        });
+        let answer = lanes.unwrap().ask(1);
+        let error = wait_for(&answer, Duration::from_millis(1)).unwrap_err().to_string();
+        assert!(error.contains("no answer within"), "{error}");
+        drop(end);
+        assert_eq!(wait(&answer), Ok(1));
     }
 
     #[test]
