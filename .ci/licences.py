@@ -22,8 +22,8 @@ def ask(*words):
 
 
 def compiled_in(target):
-    """The packages that `mavka` is linked from: no tools of its build, and of the features only those switched on."""
-    words = ["tree", "--locked", "-p", "mavka", "-e", "normal,no-proc-macro", "--prefix", "none", "-f", "{p}"]
+    """The packages that a release is linked from: with the feature `gpu`, and without tools of its build."""
+    words = ["tree", "--locked", "-p", "mavka", "--features", "gpu", "-e", "normal,no-proc-macro", "--prefix", "none", "-f", "{p}"]
     lines = ask(*words, *(["--target", target] if target else [])).splitlines()
     linked = {tuple(line.split()[:2]) for line in lines}
     words = ["metadata", "--format-version", "1", "--locked"]

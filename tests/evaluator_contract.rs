@@ -99,6 +99,23 @@ fn the_network_keeps_the_contract_by_hand_and_through_burn() {
     }
 }
 
+/// The same on a graphics card, or on the software that stands in for one: `.ci/gpu`.
+#[cfg(feature = "gpu")]
+#[test]
+fn the_network_keeps_the_contract_on_a_card() {
+    let network = engine::play::network::load(None).expect("the bundled network");
+    let (device, note) = pick(Backend::Gpu);
+    assert!(!nn::device::is_cpu(&device), "needs an adapter: {note:?}");
+    let by_hand = CpuEvaluator::new(&network, Arithmetic::Single);
+    let card = BurnEvaluator::new(&network, &device).expect("on a card");
+    passes("card", &card, OF_BURN);
+    for (position, legal) in &positions() {
+        let query = [Query { position, legal }];
+        let (a, b) = (by_hand.evaluate(&query).unwrap(), card.evaluate(&query).unwrap());
+        assert!(close(&a[0], &b[0], OF_BURN), "card and kernels differ");
+    }
+}
+
 /// The option `Backend`: the same network by burn, on the CPU.
 #[test]
 fn a_network_opened_for_burn_answers_as_the_kernels_do() {

@@ -12,12 +12,13 @@ pub use guis::engine;
 use crate::markup::counted;
 use crate::options::settings::Settings;
 use crate::play::analyst::{Analyst, Effort};
-use crate::play::network::{Installed, load};
+use crate::play::network::open::Source;
+use crate::play::network::{Installed, load, words};
 use crate::process::files::{check_ordinary, target};
 use crate::process::host;
 use chess::game::Game;
 use chess::syzygy::Tables;
-use nn::device::{Backend, is_cpu, pick};
+use nn::device::{Adapter, Backend, adapters, card, is_cpu, pick};
 use nn::evaluator::self_check::{Checked, self_check};
 use std::fs::{self, File};
 use std::io;
@@ -100,7 +101,7 @@ fn answers(ways: &[Checked]) -> Vec<Finding> {
 }
 
 fn device(settings: &Settings) -> Vec<Finding> {
-    let (device, note) = pick(settings.backend);
+    let (device, note) = pick(Source::of(settings).backend);
     let finding = match note {
         Some(note) => Finding::new("device", Verdict::Warning, note),
         None if settings.backend == Backend::BurnCpu => {
@@ -108,17 +109,35 @@ fn device(settings: &Settings) -> Vec<Finding> {
             Finding::new("device", Verdict::Fine, "the CPU, by burn").with_details([details])
         }
         None if is_cpu(&device) => {
-            let why = match settings.backend {
-                Backend::Cpu => "as `Backend` says",
-                _ if cfg!(feature = "cuda") => "no CUDA device answers",
-                _ => "this build has no CUDA",
+            let (text, why) = match settings.backend {
+                Backend::Cpu => ("the CPU", "as `Backend` says"),
+                _ if cfg!(any(feature = "gpu", feature = "cuda")) => {
+                    ("the CPU", "no graphics card answers")
+                }
+                _ => (
+                    "the CPU; a graphics card plays in a build with `--features gpu`",
+                    "this build knows no graphics card",
+                ),
             };
             let details = format!("by hand-written kernels: {why}");
-            Finding::new("device", Verdict::Fine, "the CPU").with_details([details])
+            Finding::new("device", Verdict::Fine, text).with_details([details])
         }
-        None => Finding::new("device", Verdict::Fine, "a GPU, by CUDA"),
+        None => {
+            let name = card(&device).map_or("a GPU".to_owned(), |card| words(&card));
+            Finding::new("device", Verdict::Fine, name)
+        }
     };
-    vec![finding]
+    let listed = match adapters() {
+        Ok(adapters) => {
+            let line = |(index, Adapter { name, kind, api }): (usize, Adapter)| {
+                let text = format!("{}: {name} ({kind}, {api})", index + 1);
+                Finding::new("adapter", Verdict::Fine, text)
+            };
+            adapters.into_iter().enumerate().map(line).collect()
+        }
+        Err(why) => vec![Finding::new("adapter", Verdict::Warning, format!("none: {why}"))],
+    };
+    [vec![finding], listed].concat()
 }
 
 fn threads(settings: &Settings) -> Vec<Finding> {

@@ -94,11 +94,18 @@ macro_rules! choice {
     };
 }
 
-choice!(Backend: Auto "auto", Cpu "cpu", Cuda "cuda", BurnCpu "burn-cpu");
 choice!(WorldModel: Rules "rules", Learned "learned", LearnedTwice "learned-twice");
 choice!(FinalMove: Robust "robust", Max "max");
 choice!(Fpu: ActionValue "action-value", ParentQ "parent");
 choice!(Scoring: Mean "mean", Max "max");
+
+impl Choice for Backend {
+    const ALL: &'static [Backend] = &Backend::ALL;
+
+    fn name(self) -> &'static str {
+        Backend::name(self)
+    }
+}
 
 impl Choice for TeamRule {
     const ALL: &'static [TeamRule] = &TeamRule::ALL;

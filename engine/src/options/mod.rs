@@ -171,10 +171,12 @@ impl Entry {
     }
 }
 
-/// The table in the words of `uci`, with the defaults.
+/// The table in the words of `uci`, with the defaults, and the choice of a graphics card where there are several.
 pub fn specs(shown: Shown) -> impl Iterator<Item = OptionSpec> {
     let settings = Settings::default();
-    table(shown).map(move |entry| entry.spec(&settings))
+    let several = || nn::device::adapters().is_ok_and(|adapters| adapters.len() > 1);
+    let choice = (shown == Shown::Everyday && several()).then(|| find(table::ADAPTER)).flatten();
+    table(shown).chain(choice).map(move |entry| entry.spec(&settings))
 }
 
 /// The table as Markdown.

@@ -113,6 +113,8 @@ pub struct Settings {
     pub weights_file: String,
     /// Device that computes the network.
     pub backend: Backend,
+    /// Number of the graphics card among [`nn::device::adapters`], from 1; 0 = the best.
+    pub adapter: u8,
     /// How the move is chosen.
     pub search: Search,
     /// Moves expanded at each node of an internal search.
@@ -183,6 +185,7 @@ impl Default for Settings {
             moves_left: MOVES_LEFT,
             weights_file: String::new(),
             backend: Backend::Auto,
+            adapter: 0,
             search: Search::Mcts,
             breadth: 4,
             depth: 3,

@@ -181,6 +181,9 @@ pub static EVERYDAY: &[Entry] = &[
     },
 ];
 
+/// The option that is listed where there are several graphics cards.
+pub const ADAPTER: &str = "Device";
+
 /// Options for a few users, and constants for experiments: always understood, listed by `--show-hidden`.
 pub static HIDDEN: &[Entry] = &[
     Entry {
@@ -193,7 +196,13 @@ pub static HIDDEN: &[Entry] = &[
         name: "Backend",
         kind: combo!(backend: Backend),
         effect: Effect::None,
-        help: "Device that runs the network; `burn-cpu`, the CPU by burn's general kernels, far slower.",
+        help: "Device that runs the network: `gpu`, a graphics card by its own driver, in a build with the feature `gpu`; `cuda`, an NVIDIA card by CUDA, in a build with that feature; `burn-cpu`, the CPU by burn's general kernels, far slower. `auto` takes a card if there is one.",
+    },
+    Entry {
+        name: ADAPTER,
+        kind: spin!(adapter: u8, 0 to 64),
+        effect: Effect::None,
+        help: "Number of the graphics card that `Backend` `auto` or `gpu` uses, as `mavka doctor` lists them; 0 for the best. GUIs list it where there are several.",
     },
     Entry {
         name: "CPuct",

@@ -93,7 +93,7 @@ fn odd_values_are_bent_or_refused() {
 
 #[test]
 fn a_gui_shows_twenty_options_at_most() {
-    assert!(specs(Shown::Everyday).count() <= 20, "{}", specs(Shown::Everyday).count());
+    assert!(table(Shown::Everyday).count() <= 20, "{}", table(Shown::Everyday).count());
 }
 
 #[test]

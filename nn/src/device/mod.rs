@@ -1,9 +1,10 @@
-//! Device selection. With its other half, `gpu`, the only place that names CUDA.
+//! Device selection, the only place that names CUDA and wgpu.
 //!
-//! The default build has only the CPU (burn's `flex`). With the cargo feature `cuda` one binary serves machines
-//! with and without an NVIDIA card: the driver is looked up at run time.
+//! The default build has only the CPU (burn's `flex`). The cargo feature `gpu` adds wgpu (`graphics`): Vulkan, Metal and
+//! DirectX 12, by the drivers alone. The cargo feature `cuda` adds NVIDIA cards by CUDA (`cuda`). With either, one
+//! executable serves machines with and without a card: drivers are looked up at run time.
 //!
-//! **To build it:** `CUDARC_CUDA_VERSION=13000 cargo build --release --features cuda`, the variable naming
+//! **To build `cuda`:** `CUDARC_CUDA_VERSION=13000 cargo build --release --features cuda`, the variable naming
 //! the oldest CUDA to run on (13000 = 13.0; without it and without `nvcc` the newest known is taken,
 //! and calls an older driver lacks panic). No toolkit is needed for building. cubecl-cuda names two compilers:
 //! the feature `cpp` set in `Cargo.toml` chooses NVRTC, but the other, cubecl-llvm, is built as well, and its
@@ -17,18 +18,20 @@
 //! `shared::lowered_features::{GpuTarget::Nvptx, restrict_features}`. None but `for_driver` is ever called. Cargo
 //! then rewrites `Cargo.lock`: not to be committed.
 //!
-//! **To run it:** the driver, `libnvrtc` on the library path and the CUDA headers under `CUDA_PATH`. If
+//! **To run it:** the NVIDIA driver, `libnvrtc` on the library path and the CUDA headers under `CUDA_PATH`. If
 //! something is missing, one line reports it and the CPU is used. The first start compiles kernels before
 //! `readyok`; they are cached.
 
 #[cfg(feature = "cuda")]
-mod gpu;
+mod cuda;
+#[cfg(feature = "gpu")]
+pub(crate) mod graphics;
 mod guard;
+#[cfg(any(feature = "gpu", feature = "cuda"))]
+mod probe;
 
 pub use burn::tensor::Device;
 use burn::tensor::Tensor;
-#[cfg(feature = "cuda")]
-use gpu::find;
 use guard::Absent;
 pub use guard::DeviceError;
 pub use guard::guarded;
@@ -44,6 +47,10 @@ pub enum Backend {
     Auto,
     /// The CPU.
     Cpu,
+    /// A graphics card by wgpu, or software in its place if there is none.
+    Gpu,
+    /// This one of [`adapters`], from 1.
+    Adapter(u8),
     /// An NVIDIA GPU.
     Cuda,
     /// The CPU by burn's general kernels: for models that have none of their own, and to compare with.
@@ -51,8 +58,21 @@ pub enum Backend {
 }
 
 impl Backend {
-    /// All backends, for option tables.
-    pub const ALL: [Backend; 4] = [Backend::Auto, Backend::Cpu, Backend::Cuda, Backend::BurnCpu];
+    /// All backends that have a name, for option tables.
+    pub const ALL: [Backend; 5] =
+        [Backend::Auto, Backend::Cpu, Backend::Gpu, Backend::Cuda, Backend::BurnCpu];
+
+    /// As options name it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Backend::Auto => "auto",
+            Backend::Cpu => "cpu",
+            Backend::Gpu | Backend::Adapter(_) => "gpu",
+            Backend::Cuda => "cuda",
+            Backend::BurnCpu => "burn-cpu",
+        }
+    }
 
     /// Whether burn computes on `device`, which [`pick`] chose for this backend, and not the CPU's kernels.
     #[must_use]
@@ -63,12 +83,7 @@ impl Backend {
 
 impl fmt::Display for Backend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Backend::Auto => "auto",
-            Backend::Cpu => "cpu",
-            Backend::Cuda => "cuda",
-            Backend::BurnCpu => "burn-cpu",
-        })
+        f.write_str(self.name())
     }
 }
 
@@ -78,7 +93,7 @@ pub struct UnknownBackend(String);
 
 impl fmt::Display for UnknownBackend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "backend \"{}\", expected auto, cpu, cuda or burn-cpu", self.0)
+        write!(f, "backend \"{}\", expected auto, cpu, gpu, cuda or burn-cpu", self.0)
     }
 }
 
@@ -99,25 +114,91 @@ impl FromStr for Backend {
 /// meanwhile.
 #[must_use]
 pub fn pick(backend: Backend) -> (Device, Option<String>) {
-    if matches!(backend, Backend::Cpu | Backend::BurnCpu) {
-        return (Device::flex(), None);
-    }
-    match find() {
+    let found = match backend {
+        Backend::Cpu | Backend::BurnCpu => return (Device::flex(), None),
+        Backend::Cuda => cuda_card(),
+        Backend::Gpu | Backend::Adapter(_) => graphics_card(backend),
+        Backend::Auto => cuda_card().or_else(|why| match graphics_card(backend) {
+            Err(_) if why.is_for_auto() => Err(why),
+            found => found,
+        }),
+    };
+    match found {
         Ok(device) => (device, None),
-        Err(Absent::Missing(why)) if backend == Backend::Cuda || cfg!(feature = "cuda") => {
-            (Device::flex(), Some(format!("CUDA is not available ({why}); using the CPU")))
-        }
-        Err(Absent::Missing(_)) => (Device::flex(), None),
-        #[cfg(feature = "cuda")]
-        Err(Absent::Broken(why)) => {
-            (Device::flex(), Some(format!("the GPU does not compute ({why}); using the CPU")))
-        }
+        Err(why) if backend == Backend::Auto && !why.is_for_auto() => (Device::flex(), None),
+        Err(why) => (Device::flex(), Some(why.to_string())),
     }
 }
 
+#[cfg(feature = "cuda")]
+fn cuda_card() -> Result<Device, Absent> {
+    cuda::find()
+}
+
 #[cfg(not(feature = "cuda"))]
-fn find() -> Result<Device, Absent> {
-    Err(Absent::Missing("this program was built without it"))
+fn cuda_card() -> Result<Device, Absent> {
+    Err(Absent::NotBuilt("cuda"))
+}
+
+#[cfg(feature = "gpu")]
+fn graphics_card(backend: Backend) -> Result<Device, Absent> {
+    graphics::find(match backend {
+        Backend::Adapter(number) => graphics::Wish::Number(number),
+        Backend::Gpu => graphics::Wish::Any,
+        _ => graphics::Wish::Hardware,
+    })
+}
+
+#[cfg(not(feature = "gpu"))]
+fn graphics_card(_: Backend) -> Result<Device, Absent> {
+    Err(Absent::NotBuilt("gpu"))
+}
+
+/// An adapter of wgpu: a card, or software that stands in for one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Adapter {
+    /// As its driver calls it.
+    pub name: String,
+    /// Discrete, integrated, virtual, other or software.
+    pub kind: &'static str,
+    /// Vulkan, Metal or Dx12.
+    pub api: String,
+}
+
+/// The adapters in the order of their numbers, the best kind first. Waits for drivers, 3 seconds at most. None without
+/// the feature `gpu`.
+///
+/// # Errors
+/// The driver fails, or does not answer.
+pub fn adapters() -> Result<Vec<Adapter>, DeviceError> {
+    #[cfg(feature = "gpu")]
+    return graphics::adapters();
+    #[cfg(not(feature = "gpu"))]
+    Ok(Vec::new())
+}
+
+/// A card that computes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Card {
+    /// As its driver calls it.
+    pub name: String,
+    /// It is no card: its driver computes on the CPU.
+    pub is_software: bool,
+}
+
+/// The card behind `device`, which is open; None for the CPU.
+#[must_use]
+pub fn card(device: &Device) -> Option<Card> {
+    #[cfg(any(feature = "gpu", feature = "cuda"))]
+    return guarded(|| device.identity())
+        .ok()
+        .flatten()
+        .map(|card| Card { name: card.name, is_software: card.physical.is_none() });
+    #[cfg(not(any(feature = "gpu", feature = "cuda")))]
+    {
+        let _ = device;
+        None
+    }
 }
 
 /// True for the CPU, with or without autodiff.
@@ -140,7 +221,7 @@ pub fn sgemm_peak(device: &Device, time: Duration) -> Result<f64, DeviceError> {
         let run = || {
             let product = (0..CHAIN).fold(a.clone(), |product, _| product.matmul(a.clone()));
             let corner = product.slice([0..1, 0..1]).try_into_vec_as::<f32>();
-            corner.map_err(|error| DeviceError(error.to_string()))
+            corner.map_err(DeviceError::of)
         };
         run()?;
         let (start, mut chains) = (Instant::now(), 0);
@@ -163,8 +244,8 @@ mod tests {
         for backend in Backend::ALL {
             assert_eq!(backend.to_string().to_uppercase().parse(), Ok(backend));
         }
-        let error = "gpu".parse::<Backend>().unwrap_err().to_string();
-        assert!(error.contains("\"gpu\"") && error.contains("cuda"));
+        let error = "tpu".parse::<Backend>().unwrap_err().to_string();
+        assert!(error.contains("\"tpu\"") && error.contains("cuda"));
     }
 
     #[test]
@@ -176,11 +257,16 @@ mod tests {
         }
     }
 
-    #[cfg(not(feature = "cuda"))]
+    #[cfg(not(any(feature = "gpu", feature = "cuda")))]
     #[test]
-    fn missing_cuda_is_reported_only_if_requested() {
-        let (device, note) = pick(Backend::Cuda);
-        assert!(is_cpu(&device) && note.unwrap().contains("using the CPU"));
+    fn a_missing_feature_is_reported_only_if_requested() {
+        for (backend, feature) in
+            [(Backend::Cuda, "`cuda`"), (Backend::Gpu, "`gpu`"), (Backend::Adapter(2), "`gpu`")]
+        {
+            let (device, note) = pick(backend);
+            let note = note.unwrap();
+            assert!(is_cpu(&device) && note.contains(feature) && note.ends_with("using the CPU"));
+        }
         assert!(pick(Backend::Auto).1.is_none());
     }
 }

@@ -242,7 +242,7 @@ impl NetworkLoader {
                 // Cannot happen: this end keeps a sender.
                 Err(RecvTimeoutError::Disconnected) => return,
             }
-            if cfg!(feature = "cuda") && on_gpu {
+            if cfg!(any(feature = "gpu", feature = "cuda")) && on_gpu {
                 self.output.note(format_args!(
                     "opening the network, {seconds} s so far; a GPU compiles its kernels at the first start"
                 ));
@@ -301,7 +301,7 @@ impl NetworkLoader {
     /// name, too.
     fn report(&mut self, opened: &Opened, debug: bool) {
         let before = std::mem::take(&mut self.last_trouble);
-        let mut name_it = debug;
+        let mut name_it = debug || opened.network.names_card();
         for error in &opened.troubles {
             name_it |= !error.is_of_device();
             let why = error.to_string();

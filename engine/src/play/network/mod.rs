@@ -8,7 +8,7 @@ pub mod warm_up;
 
 use chess::quote::quote_path;
 use nn::checkpoint::{self, CheckpointError};
-use nn::device::{Backend, is_cpu, pick};
+use nn::device::{Backend, Card, card, is_cpu, pick};
 use nn::evaluator::burn::BurnEvaluator;
 use nn::evaluator::cpu::CpuEvaluator;
 use nn::kernels::Isa;
@@ -72,6 +72,24 @@ pub enum NetworkError {
     Device(EvalError),
     /// It answers nothing that can be used, or broke down.
     Failed(String),
+}
+
+/// Between a network's own name and that of its card.
+const ON_CARD: &str = ", GPU: ";
+
+impl Network {
+    /// Its name has that of the card that computes it.
+    pub(crate) fn names_card(&self) -> bool {
+        self.on_gpu && self.name.contains(ON_CARD)
+    }
+}
+
+/// The name of a card, and a note if it is none.
+pub(crate) fn words(card: &Card) -> String {
+    match card.is_software {
+        true => format!("{}, software: slower than `Backend` `cpu`", card.name),
+        false => card.name.clone(),
+    }
 }
 
 impl NetworkError {
@@ -159,7 +177,10 @@ impl Networks for Installed {
                 )),
             };
             let evaluator = Arc::new(BurnEvaluator::new(&network, &device).map_err(failed)?);
-            let name = format!("{name}, {}", if on_gpu { "GPU" } else { "CPU, burn" });
+            let name = match card(&device) {
+                Some(card) => format!("{name}{ON_CARD}{}", words(&card)),
+                None => format!("{name}, CPU, burn"),
+            };
             return Ok(Network { evaluator, name, on_gpu, players });
         }
         // The CPU replaces the GPU only where the caller knows of it: the caller says so and asks again.

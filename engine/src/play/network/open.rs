@@ -39,7 +39,11 @@ pub struct Opened {
 impl Source {
     /// The one that the options name.
     pub fn of(settings: &Settings) -> Source {
-        Source { file: settings.weights_file.clone(), backend: settings.backend }
+        let backend = match (settings.backend, settings.adapter) {
+            (Backend::Auto | Backend::Gpu, number @ 1..) => Backend::Adapter(number),
+            (backend, _) => backend,
+        };
+        Source { file: settings.weights_file.clone(), backend }
     }
 
     fn path(&self) -> Option<&Path> {

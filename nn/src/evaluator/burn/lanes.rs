@@ -29,6 +29,10 @@ pub struct Asked<A> {
     since: Instant,
 }
 
+/// Longest time for the first answers of a kind, of a driver that hangs: the slowest first batch, whose kernels are compiled,
+/// took some 10 s.
+const PATIENCE_AT_FIRST: Duration = Duration::from_secs(60);
+
 /// Least time to wait for a device that has answered before. Guess: a driver that resets its card takes seconds.
 pub const PATIENCE: Duration = Duration::from_millis(500);
 
@@ -96,16 +100,14 @@ impl<Q: Send + 'static, A: Send + 'static> Lanes<Q, A> {
     pub fn wait(&self, asked: &Asked<A>) -> Result<A, EvalError> {
         let longest = || self.longest.lock().unwrap_or_else(PoisonError::into_inner);
         let usual = longest().get(&asked.kind).copied();
-        let answer = match usual {
-            None | Some(Duration::ZERO) => asked.answer.recv().map_err(|_| gone()),
-            Some(usual) => {
-                let patience = self.patience.max(usual * LONGER);
-                asked.answer.recv_timeout(patience).map_err(|why| match why {
-                    RecvTimeoutError::Timeout => silent(asked.since.elapsed()),
-                    RecvTimeoutError::Disconnected => gone(),
-                })
-            }
-        }?;
+        let patience = match usual {
+            None | Some(Duration::ZERO) => PATIENCE_AT_FIRST,
+            Some(usual) => self.patience.max(usual * LONGER),
+        };
+        let answer = asked.answer.recv_timeout(patience).map_err(|why| match why {
+            RecvTimeoutError::Timeout => silent(asked.since.elapsed()),
+            RecvTimeoutError::Disconnected => gone(),
+        })?;
         let took = usual.map_or(Duration::ZERO, |usual| usual.max(asked.since.elapsed()));
         longest().insert(asked.kind, took);
         Ok(answer)

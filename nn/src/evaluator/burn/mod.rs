@@ -17,7 +17,7 @@ use super::query::{Evaluation, Query};
 use super::transition::Transition;
 use crate::checkpoint::Network;
 use crate::cpu::Heads;
-use crate::device::is_cpu;
+use crate::device::{card, is_cpu};
 use crate::encode::Encoded;
 use crate::kernels::Isa;
 use crate::precision::Arithmetic;
@@ -59,7 +59,9 @@ impl BurnEvaluator {
     }
 
     fn in_lanes(network: &Network, device: &Device) -> Result<BurnEvaluator, EvalError> {
-        let (network, device, shapes) = (network.clone(), device.clone(), Shapes::PADDED);
+        let is_software = card(device).is_some_and(|card| card.is_software);
+        let shapes = if is_software { Shapes::SOFTWARE } else { Shapes::PADDED };
+        let (network, device) = (network.clone(), device.clone());
         let lanes = Lanes::new(IN_FLIGHT, move || {
             let pass = Pass::new(&network, &device, shapes)?;
             Ok(move |(rows, size, heads): PassRequest| pass.logits(&rows, size, heads))
@@ -144,7 +146,7 @@ impl Evaluator for BurnEvaluator {
     }
 
     fn preferred_batch(&self) -> usize {
-        if self.shapes.sizes.is_empty() { 16 } else { 256 }
+        self.shapes.sizes.last().map_or(16, |&largest| largest.min(256))
     }
 
     /// On a GPU measuring is warming up as well: these are all the sizes in use.
@@ -164,5 +166,7 @@ impl Evaluator for BurnEvaluator {
     }
 }
 
+#[cfg(all(test, feature = "gpu"))]
+mod card_tests;
 #[cfg(test)]
 mod tests;

@@ -11,7 +11,7 @@ use shakmaty::{CastlingMode, Chess, Move, Position, fen::Fen};
 /// 218 moves: more than a row holds.
 const MANY: &str = "R6R/3Q4/1Q4Q1/4Q3/2Q4Q/Q4Q2/pp1Q4/kBNN1KB1 w - - 0 1";
 
-fn bundled() -> Network {
+pub(super) fn bundled() -> Network {
     Network::from_bytes(include_bytes!("../../../../assets/mavka.safetensors")).unwrap()
 }
 
@@ -30,7 +30,7 @@ fn positions() -> Vec<(Chess, Vec<Move>)> {
     positions.into_iter().map(with_moves).collect()
 }
 
-fn queries(positions: &[(Chess, Vec<Move>)]) -> Vec<Query<'_>> {
+pub(super) fn queries(positions: &[(Chess, Vec<Move>)]) -> Vec<Query<'_>> {
     positions.iter().map(|(position, legal)| Query { position, legal }).collect()
 }
 
@@ -97,7 +97,7 @@ fn all_evaluators_imagine_alike() {
 }
 
 /// Equal up to rounding.
-fn same(got: &[Result<Imagined, Refusal>], want: &[Result<Imagined, Refusal>]) {
+pub(super) fn same(got: &[Result<Imagined, Refusal>], want: &[Result<Imagined, Refusal>]) {
     assert_eq!(got.len(), want.len());
     for (got, want) in got.iter().zip(want) {
         let (Ok(got), Ok(want)) = (got, want) else {
