@@ -117,11 +117,10 @@ fn no_folders_of_a_crate_use_each_other_in_a_circle() {
                 uses.entry(folder(file)).or_default().extend(others);
             }
             let mut circles = imports::circles(&uses);
-            let recursion = RECURSION.map(|file| file.trim_end_matches(".rs"));
-            // `lib.rs` has no rank.
-            let recursion = recursion.into_iter().filter(|file| *file != "lib");
-            let recursion: BTreeSet<String> = recursion.map(str::to_owned).collect();
-            circles.retain(|circle| *circle != recursion);
+            // Without `lib.rs` it is a part of that circle.
+            let recursion = set(&RECURSION.map(|file| file.trim_end_matches(".rs")));
+            let is_recursion = |circle: &BTreeSet<String>| circle.is_subset(&recursion);
+            circles.retain(|circle| name != "engine/alphabeta" || !is_recursion(circle));
             let circles = named_circles(&uses, &circles);
             assert!(circles.is_empty(), "circles of folders in {name}: {circles:#?}");
         }
