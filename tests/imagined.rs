@@ -59,8 +59,8 @@ fn a_perfect_imagination_searches_as_the_rules_do() {
             }
         }
         let (mut by_rules, mut imagined) = (searcher(), searcher());
-        by_rules.set_root(rules::State::root(&game));
-        imagined.set_root(learned::State::root(&game));
+        by_rules.set_root(rules::RulesState::root(&game));
+        imagined.set_root(learned::LearnedState::root(&game));
         let truth = rules_world(Arc::new(Hashed::default()));
         let world = learned_world(Perfect(Hashed::default()), 1 << 24);
         let a = by_rules.run(&truth, 1, Some(1_500), &Patient).snapshot;
@@ -78,7 +78,7 @@ fn whole_games_are_imagined_state_by_state() {
         let (fen, chess960) = *dice.pick(&STARTS);
         let root = Game::from_fen(fen, chess960).unwrap();
         let world = learned_world(Perfect(Uniform), 1 << 22);
-        let (mut game, mut state) = (root.clone(), learned::State::root(&root));
+        let (mut game, mut state) = (root.clone(), learned::LearnedState::root(&root));
         for ply in 0..60 {
             if game.ending().is_some() {
                 break;
@@ -129,7 +129,7 @@ fn whole_games_are_imagined_state_by_state() {
 fn what_is_forgotten_is_imagined_again() {
     let world = learned_world(Perfect(Hashed::default()), 1 << 22);
     let mut game = Game::default();
-    let mut way = learned::State::root(&game);
+    let mut way = learned::LearnedState::root(&game);
     let mut dice = Dice::new(1);
     let mut known = None;
     for _ in 0..20 {
@@ -144,7 +144,7 @@ fn what_is_forgotten_is_imagined_again() {
     }
     // Another world remembers nothing: the whole way is asked for, beside a short one.
     let blank = learned_world(Perfect(Hashed::default()), 1);
-    let root = learned::State::root(&Game::default());
+    let root = learned::LearnedState::root(&Game::default());
     let (mut long, mut short) = (root.clone(), root);
     game.actions().iter().for_each(|action| assert_eq!(blank.step(&mut long, *action), None));
     blank.step(&mut short, game.actions()[0]);
@@ -154,7 +154,7 @@ fn what_is_forgotten_is_imagined_again() {
     assert_eq!(blank.predictions().counts(), (21, 0));
     // A search with no memory to speak of is slower, not lost.
     let mut searcher = searcher();
-    searcher.set_root(learned::State::root(&game));
+    searcher.set_root(learned::LearnedState::root(&game));
     let snapshot = searcher.run(&blank, 2, Some(300), &Patient).snapshot;
     assert_eq!((snapshot.playouts, snapshot.refused), (300, 0));
 }
@@ -163,7 +163,7 @@ fn what_is_forgotten_is_imagined_again() {
 fn repetitions_and_fifty_moves_are_draws_in_imagination_too() {
     let world = learned_world(Perfect(Uniform), 1 << 20);
     let game = Game::default();
-    let mut state = learned::State::root(&game);
+    let mut state = learned::LearnedState::root(&game);
     let mut ends = Vec::new();
     for text in "g1f3 g8f6 f3g1 f6g8 g1f3".split(' ') {
         let at = state.position().unwrap().clone();
@@ -185,7 +185,7 @@ fn repetitions_and_fifty_moves_are_draws_in_imagination_too() {
     let last = Game::from_fen("7k/8/5KQ1/8/8/8/8/8 w - - 99 80", false).unwrap();
     for (text, mate) in [("g6g7", true), ("g6g1", false)] {
         let action = Action::from_uci(text, last.position()).unwrap();
-        let mut state = learned::State::root(&last);
+        let mut state = learned::LearnedState::root(&last);
         world.step(&mut state, action);
         match world.evaluate(&[&state]).unwrap().remove(0) {
             Leaf::Over(end) => assert!(mate && end == Wdl::LOSS),
@@ -201,7 +201,7 @@ fn a_tree_is_kept_only_where_imagination_came_true() {
     let mut later = game.clone();
     let path: Vec<Action> = ["e2e4", "e7e5"].map(|text| later.play_uci(text).unwrap()).to_vec();
     let walk = |world: &LearnedWorld| {
-        let mut state = learned::State::root(&game);
+        let mut state = learned::LearnedState::root(&game);
         for action in &path {
             let from = state.clone();
             world.step(&mut state, *action);
@@ -259,7 +259,7 @@ fn a_doubtful_end_is_no_proof() {
             }
         };
         let world = learned_world(Distorted(change), 1 << 20);
-        let mut state = learned::State::root(&Game::default());
+        let mut state = learned::LearnedState::root(&Game::default());
         world.step(&mut state, Action::from_uci("e2e4", Game::default().position()).unwrap());
         world.evaluate(&[&state]).unwrap().remove(0)
     };

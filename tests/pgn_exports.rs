@@ -4,7 +4,7 @@
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
-use engine::pgn::{Entry, PgnGame, open_games};
+use engine::pgn::{PgnEntry, PgnGame, open_games};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -31,8 +31,8 @@ fn games(path: &Path) -> Vec<PgnGame> {
     open_games(path, 1)
         .unwrap()
         .map(|entry| match entry.unwrap() {
-            Entry::Game(game) => *game,
-            Entry::Unreadable { number, why, .. } => panic!("game {number}: {why}"),
+            PgnEntry::Game(game) => *game,
+            PgnEntry::Unreadable { number, why, .. } => panic!("game {number}: {why}"),
         })
         .collect()
 }

@@ -7,7 +7,7 @@
 mod property;
 
 use engine::pgn::text::decode;
-use engine::pgn::{Entry, read_games};
+use engine::pgn::{PgnEntry, read_games};
 use nn::rng::Rng;
 use property::{moves, round_trip};
 use std::fs;
@@ -80,7 +80,7 @@ fn damage_takes_no_earlier_move() {
     let game = "[White \"A\"]\n[Black \"B\"]\n\n1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Ba4 Nf6\n5. O-O Be7 6. Re1 b5 \
                 {quiet} 7. Bb3 d6 8. c3 O-O 1/2-1/2\n";
     let whole = read_games(game, 1);
-    let [Entry::Game(whole)] = &whole[..] else { panic!("one game") };
+    let [PgnEntry::Game(whole)] = &whole[..] else { panic!("one game") };
     let whole = moves(whole);
     let begin = game.find("1. e4").unwrap();
     let mut rng = Rng::from_state(7);
@@ -91,12 +91,12 @@ fn damage_takes_no_earlier_move() {
         // The moves that end before the word with the damage.
         let before = game[..at].rfind(char::is_whitespace).unwrap_or(begin).max(begin);
         let sound = read_games(&game[..before], 1);
-        let [Entry::Game(sound)] = &sound[..] else { panic!("one game") };
+        let [PgnEntry::Game(sound)] = &sound[..] else { panic!("one game") };
         let sound = moves(sound);
         assert!(whole.starts_with(&sound), "{sound:?}");
         let text = decode(&bytes);
         let found = read_games(&text, 1);
-        let Some(Entry::Game(found)) = found.first() else { panic!("no game in {text}") };
+        let Some(PgnEntry::Game(found)) = found.first() else { panic!("no game in {text}") };
         assert!(moves(found).starts_with(&sound), "{:?} of\n{text}", moves(found));
         assert_eq!((found.tag("White"), found.tag("Black")), (Some("A"), Some("B")), "{text}");
     }

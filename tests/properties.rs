@@ -4,7 +4,7 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use engine::world::RulesWorld;
-use engine::world::rules::{Scoring, State};
+use engine::world::rules::{RulesState, Scoring};
 use engine::{Action, Game, Setup};
 use mavka_tests::{Dice, Session};
 use mcts::{Leaf, Wdl, World};
@@ -68,7 +68,7 @@ fn states_follow_the_game_key_by_key() {
         let root =
             if seed % 2 == 0 { Game::default() } else { Game::from_fen(CHESS960, true).unwrap() };
         let mut game = root.clone();
-        let mut state = State::root(&root);
+        let mut state = RulesState::root(&root);
         for _ in 0..100 {
             let legal = game.legal_actions();
             if legal.is_empty() {
@@ -101,7 +101,7 @@ fn a_fen_leads_back_to_its_position() {
 fn leaves_are_probabilities() {
     let world = RulesWorld::new(Arc::new(Hashed::default()), Scoring::Mean, 0.3);
     along_random_games(30, |seed, game| {
-        let leaf = world.evaluate(&[&State::root(game)]).unwrap().remove(0);
+        let leaf = world.evaluate(&[&RulesState::root(game)]).unwrap().remove(0);
         if let Leaf::Open { value, edges } = leaf {
             assert_eq!(edges.len(), game.legal_actions().len());
             assert!(

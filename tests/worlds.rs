@@ -4,7 +4,7 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use engine::world::RulesWorld;
-use engine::world::rules::{Scoring, State};
+use engine::world::rules::{RulesState, Scoring};
 use engine::{Action, Game};
 use mcts::{Leaf, Wdl, World};
 use nn::evaluator::fake::{Breakdown, Failing, Hashed, Uniform};
@@ -30,7 +30,7 @@ const DANCE: &str = "g1f3 g8f6 f3g1 f6g8";
 /// Steps through `moves` and returns what the last one ends in; none before it may end the game.
 fn steps(root: &Game, moves: &str) -> Option<Wdl> {
     let world = world();
-    let mut state = State::root(root);
+    let mut state = RulesState::root(root);
     let mut end = None;
     for text in moves.split_whitespace() {
         assert_eq!(end, None, "over before {text}");
@@ -70,7 +70,7 @@ fn fifty_moves_are_a_draw_unless_they_mate() {
     assert_eq!(steps(&root, "g6g1"), Some(Wdl::DRAW));
     assert_eq!(steps(&root, "g6g7"), None);
     let world = world();
-    let mut state = State::root(&root);
+    let mut state = RulesState::root(&root);
     let mate = Action::from_uci("g6g7", state.position()).unwrap();
     world.step(&mut state, mate);
     let leaves = world.evaluate(&[&state]).unwrap();
@@ -87,8 +87,8 @@ impl Evaluator for Counting {
     }
 }
 
-fn after(fen: &str, text: &str) -> State {
-    let mut state = State::root(&game(fen, ""));
+fn after(fen: &str, text: &str) -> RulesState {
+    let mut state = RulesState::root(&game(fen, ""));
     let action = Action::from_uci(text, state.position()).unwrap();
     assert_eq!(world().step(&mut state, action), None);
     state
@@ -113,14 +113,14 @@ fn ends_are_seen_without_the_network_and_order_is_kept() {
 
 #[test]
 fn a_dead_position_at_the_root_still_has_moves() {
-    let root = State::root(&game("7k/8/8/8/8/8/8/K7 w - - 0 1", ""));
+    let root = RulesState::root(&game("7k/8/8/8/8/8/8/K7 w - - 0 1", ""));
     let leaves = world().evaluate(&[&root]).unwrap();
     assert!(matches!(&leaves[0], Leaf::Open { edges, .. } if edges.len() == 3));
 }
 
 #[test]
 fn the_value_is_the_best_action_value_or_the_value_head_as_told() {
-    let root = State::root(&game(START, ""));
+    let root = RulesState::root(&game(START, ""));
     let legal = shakmaty::Position::legal_moves(root.position());
     let answer = Hashed::default()
         .evaluate(&[Query { position: root.position(), legal: &legal }])
@@ -144,7 +144,7 @@ fn the_value_is_the_best_action_value_or_the_value_head_as_told() {
 
 #[test]
 fn broken_answers_are_errors_by_name() {
-    let root = State::root(&game(START, ""));
+    let root = RulesState::root(&game(START, ""));
     let error = |how| {
         let world = RulesWorld::new(Arc::new(Failing::after(0, how)), Scoring::Mean, 0.0);
         world.evaluate(&[&root]).unwrap_err()

@@ -4,7 +4,7 @@
 
 use crate::encode::{MoveCode, canonical_moves};
 use crate::rng::Rng;
-use crate::writer::{Backup, Kind, Shape, Step, Trace};
+use crate::writer::{Backup, Kind, Shape, Trace, WordChoice};
 use shakmaty::{CastlingMode, Chess, Position, fen::Fen};
 
 /// Starts near castling, en passant, promotions and Chess960 castling.
@@ -91,7 +91,7 @@ pub fn trace(seed: u64, mut each: impl FnMut(&Trace)) -> Trace {
     let items = 2..2 + first.len();
     let mut write = |trace: &mut Trace, kind, source, bucket| {
         each(trace);
-        trace.write(Step { kind, source, bucket }).expect("a word");
+        trace.write(WordChoice { kind, source, bucket }).expect("a word");
         trace.words().len() - 1
     };
     let expand = write(&mut trace, Kind::Expand, items.end, 0);

@@ -8,7 +8,7 @@ use engine::analyse::judge::Glyphs;
 use engine::analyse::review::Rules;
 use engine::analyse::run::reviewed;
 use engine::pgn::text::decode;
-use engine::pgn::{Entry, PgnGame, Positions, read_games};
+use engine::pgn::{PgnEntry, PgnGame, Positions, read_games};
 use std::sync::OnceLock;
 
 const RULES: Rules = Rules { lines: 1, glyphs: Glyphs::Mavka };
@@ -27,8 +27,10 @@ pub fn round_trip(bytes: &[u8]) -> Result<(), String> {
     }
     for (before, after) in read.iter().zip(&again) {
         let same = match (before, after) {
-            (Entry::Game(before), Entry::Game(after)) => same_game(before, after),
-            (Entry::Unreadable { raw, .. }, Entry::Unreadable { raw: copy, .. }) => raw == copy,
+            (PgnEntry::Game(before), PgnEntry::Game(after)) => same_game(before, after),
+            (PgnEntry::Unreadable { raw, .. }, PgnEntry::Unreadable { raw: copy, .. }) => {
+                raw == copy
+            }
             _ => false,
         };
         if !same {
@@ -70,13 +72,13 @@ fn printing(value: &str) -> String {
 }
 
 /// As `mavka analyse` writes it before any search.
-fn write(entry: &Entry) -> String {
+fn write(entry: &PgnEntry) -> String {
     match entry {
-        Entry::Game(game) => match journal() {
+        PgnEntry::Game(game) => match journal() {
             Some(journal) => annotate::write(&reviewed(game, journal, RULES), "Mavka"),
             None => String::new(),
         },
-        Entry::Unreadable { raw, .. } => raw.clone(),
+        PgnEntry::Unreadable { raw, .. } => raw.clone(),
     }
 }
 

@@ -1,14 +1,16 @@
-//! Alpha-beta search with a small network of static evaluations ([`crate::nnue`], HalfKA): principal variation search with
+//! Alpha-beta search with a small network of static evaluations ([`nnue`], HalfKA): principal variation search with
 //! aspiration windows, null move, futility and late move pruning, late move reductions, singular extensions,
 //! quiescence search. Rules and numbers are Stockfish's, written down anew.
 //!
 //! The tree search chooses the engine's moves. This search has two users: the player `Search alpha-beta` and the
-//! blunder check after a tree search (`play::search::blunder_check`). The laboratory labels the positions that it visits.
+//! engine's blunder check after a tree search. The laboratory labels the positions that it visits.
 //!
 //! `node` searches one position, `prune` cuts it off before its moves are searched, `quiescence` searches captures at
 //! depth 0; `window` holds depth and bounds; `candidate` prunes and reduces moves, `extension` extends them, with the
 //! numbers of `margins`; `order` is the move picker, `moves` generates moves, `history` and `credit` keep the history
 //! tables, `correction` is the correction history of the static evaluation; `table` is the transposition table.
+
+#![forbid(unsafe_code)]
 
 mod attack;
 pub mod bundled;

@@ -80,7 +80,7 @@ impl ConnectFour {
     ///
     /// # Errors
     /// A move is no column, its column is full, or the game is over.
-    pub fn read(&self, digits: &str) -> Result<Vec<u16>, MoveError> {
+    pub fn read(&self, digits: &str) -> Result<Vec<u16>, ColumnError> {
         let mut state = self.start();
         digits.chars().map(|digit| self.read_move(&mut state, &digit.to_string())).collect()
     }
@@ -89,16 +89,18 @@ impl ConnectFour {
     ///
     /// # Errors
     /// The text is no column, the column is full, or the game is over.
-    pub fn read_move(&self, state: &mut Discs, text: &str) -> Result<u16, MoveError> {
+    pub fn read_move(&self, state: &mut Discs, text: &str) -> Result<u16, ColumnError> {
         let column = text.parse::<u32>().ok().filter(|n| (1..=self.columns).contains(n));
-        let column = column
-            .ok_or_else(|| MoveError::NoColumn { text: text.to_owned(), columns: self.columns })?;
+        let column = column.ok_or_else(|| ColumnError::NoColumn {
+            text: text.to_owned(),
+            columns: self.columns,
+        })?;
         if self.end(state).is_some() {
-            return Err(MoveError::Over(column));
+            return Err(ColumnError::Over(column));
         }
         let action = column as u16 - 1;
         if !self.moves(state).contains(&action) {
-            return Err(MoveError::Full(column));
+            return Err(ColumnError::Full(column));
         }
         self.play(state, action);
         Ok(action)
@@ -107,7 +109,7 @@ impl ConnectFour {
 
 /// A refused move.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum MoveError {
+pub enum ColumnError {
     /// The text is no column.
     NoColumn {
         /// The text read.
@@ -121,19 +123,19 @@ pub enum MoveError {
     Over(u32),
 }
 
-impl fmt::Display for MoveError {
+impl fmt::Display for ColumnError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            MoveError::NoColumn { text, columns } => {
+            ColumnError::NoColumn { text, columns } => {
                 write!(f, "\"{text}\" is not a column, expected 1 to {columns}")
             }
-            MoveError::Full(column) => write!(f, "column {column} is full"),
-            MoveError::Over(column) => write!(f, "column {column}: the game is over"),
+            ColumnError::Full(column) => write!(f, "column {column} is full"),
+            ColumnError::Over(column) => write!(f, "column {column}: the game is over"),
         }
     }
 }
 
-impl std::error::Error for MoveError {}
+impl std::error::Error for ColumnError {}
 
 impl Game for ConnectFour {
     type State = Discs;

@@ -43,7 +43,7 @@ pub const SWAP: &str = "swap-pieces";
 
 /// A refused move.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum MoveError {
+pub enum CellError {
     /// The text is no cell.
     NoCell {
         /// The text read.
@@ -61,28 +61,28 @@ pub enum MoveError {
     Over,
 }
 
-impl fmt::Display for MoveError {
+impl fmt::Display for CellError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            MoveError::NoCell { text, last } => {
+            CellError::NoCell { text, last } => {
                 write!(f, "\"{text}\" is not a cell, expected a1 to {last} or {SWAP}")
             }
-            MoveError::Occupied(text) => write!(f, "illegal move {text}: the cell is occupied"),
-            MoveError::NoSwap => {
+            CellError::Occupied(text) => write!(f, "illegal move {text}: the cell is occupied"),
+            CellError::NoSwap => {
                 write!(f, "illegal move {SWAP}: only White's first move may swap")
             }
-            MoveError::SwapOff => {
+            CellError::SwapOff => {
                 write!(
                     f,
                     "illegal move {SWAP}: the swap rule is off, `param_game allow_swap 1` turns it on"
                 )
             }
-            MoveError::Over => f.write_str("the game is over"),
+            CellError::Over => f.write_str("the game is over"),
         }
     }
 }
 
-impl std::error::Error for MoveError {}
+impl std::error::Error for CellError {}
 
 impl fmt::Display for SizeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -202,25 +202,25 @@ impl Hex {
     ///
     /// # Errors
     /// The text is no cell, or the move is illegal.
-    pub fn play_named(&self, state: &mut Stones, text: &str) -> Result<(), MoveError> {
+    pub fn play_named(&self, state: &mut Stones, text: &str) -> Result<(), CellError> {
         let swap = text.eq_ignore_ascii_case(SWAP);
         let action = if swap {
             Some(self.swap_action())
         } else {
             self.read_cell(text).map(|cell| cell as u16)
         };
-        let action = action.ok_or_else(|| MoveError::NoCell {
+        let action = action.ok_or_else(|| CellError::NoCell {
             text: text.to_owned(),
             last: self.cell_name(self.size * self.size - 1),
         })?;
         if self.end(state).is_some() {
-            return Err(MoveError::Over);
+            return Err(CellError::Over);
         }
         if !self.moves(state).contains(&action) {
             return Err(match (swap, self.swap) {
-                (true, true) => MoveError::NoSwap,
-                (true, false) => MoveError::SwapOff,
-                _ => MoveError::Occupied(text.to_owned()),
+                (true, true) => CellError::NoSwap,
+                (true, false) => CellError::SwapOff,
+                _ => CellError::Occupied(text.to_owned()),
             });
         }
         self.play(state, action);

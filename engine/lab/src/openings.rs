@@ -5,7 +5,7 @@ use chess::epd;
 use chess::game::{Game, GameError};
 use chess::quote::quote;
 use engine::pgn::text::read_decoded;
-use engine::pgn::{Entry, PgnGame, Positions, read_games};
+use engine::pgn::{PgnEntry, PgnGame, Positions, read_games};
 use engine::process::errors::{FileError, wraps};
 use nn::rng::Rng;
 use shakmaty::{Chess, Position};
@@ -158,10 +158,10 @@ pub fn read(text: &str, chess960: bool) -> Result<Vec<Opening>, InvalidOpening> 
 /// # Errors
 /// A game whose moves cannot all be read, or that is over.
 pub fn read_pgn(text: &str, chess960: bool) -> Result<Vec<Opening>, InvalidOpening> {
-    let of_entry = |entry: Entry| {
+    let of_entry = |entry: PgnEntry| {
         let (number, last) = match entry {
-            Entry::Game(game) => (game.number, last_fen(&game)),
-            Entry::Unreadable { number, why, .. } => (number, Err(why.to_string())),
+            PgnEntry::Game(game) => (game.number, last_fen(&game)),
+            PgnEntry::Unreadable { number, why, .. } => (number, Err(why.to_string())),
         };
         let refused = |why| InvalidOpening { unit: "game", number, why };
         let (fen, own) = last.map_err(|why| refused(OpeningError::Pgn(why)))?;

@@ -4,7 +4,7 @@
 //! The game's own comments, clocks, glyphs and variations are kept. Only an `[%eval]` of another program is replaced,
 //! and an existing variation is not added again.
 
-use super::found::{Choice, over};
+use super::found::{RootMove, over};
 use super::judge::Glyph;
 use super::review::{Review, for_white};
 use crate::markup::pgn::tag_pair;
@@ -35,7 +35,7 @@ pub fn write(review: &Review<'_>, annotator: &str) -> String {
         out.push('\n');
     }
     let mut words = Vec::new();
-    write_line(&mut words, Turn::at(start.position()), &annotated(review));
+    write_line(&mut words, MoveNumber::at(start.position()), &annotated(review));
     words.push(result);
     out + &words.join(" ") + "\n\n"
 }
@@ -85,7 +85,7 @@ fn judge(review: &Review<'_>, ply: usize, node: &mut PgnMove) -> Option<String> 
         if !node.nags.iter().any(|nag| MOVE_GLYPHS.contains(nag)) {
             node.nags.insert(0, glyph.nag());
         }
-        let best = judgement.better.first().and_then(better).and_then(Choice::action);
+        let best = judgement.better.first().and_then(better).and_then(RootMove::action);
         let words = match best.filter(|_| glyph != Glyph::Good) {
             Some(best) => {
                 format!("{}. {} was best.", glyph.word(), review.positions.san(ply, best))
@@ -111,7 +111,7 @@ fn judge(review: &Review<'_>, ply: usize, node: &mut PgnMove) -> Option<String> 
 }
 
 /// A line of the search with its score, up to the end of the game.
-fn variation(board: &Chess, choice: &Choice) -> Line {
+fn variation(board: &Chess, choice: &RootMove) -> Line {
     let mut line = Line::default();
     let mut position = board.clone();
     for action in &choice.line {
@@ -150,23 +150,23 @@ fn without_eval(comment: &str) -> String {
 
 /// Move number and side to move.
 #[derive(Clone, Copy)]
-struct Turn {
+struct MoveNumber {
     number: u32,
     color: Color,
 }
 
-impl Turn {
-    fn at(position: &Chess) -> Turn {
-        Turn { number: position.fullmoves().get(), color: position.turn() }
+impl MoveNumber {
+    fn at(position: &Chess) -> MoveNumber {
+        MoveNumber { number: position.fullmoves().get(), color: position.turn() }
     }
 
-    fn next(self) -> Turn {
-        Turn { number: self.number + self.color.fold_wb(0, 1), color: !self.color }
+    fn next(self) -> MoveNumber {
+        MoveNumber { number: self.number + self.color.fold_wb(0, 1), color: !self.color }
     }
 }
 
 /// Appends the tokens of a line that starts at `turn`.
-fn write_line(words: &mut Vec<String>, mut turn: Turn, line: &Line) {
+fn write_line(words: &mut Vec<String>, mut turn: MoveNumber, line: &Line) {
     let comment = |words: &mut Vec<String>, text: &String| words.push(format!("{{ {text} }}"));
     line.comments.iter().for_each(|text| comment(words, text));
     let mut number_due = true;

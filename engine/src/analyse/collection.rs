@@ -2,7 +2,7 @@
 //! whose moves can be read are copied.
 
 use crate::pgn::text::STDIN;
-use crate::pgn::{Entry, PgnGame, Unreadable, open_games};
+use crate::pgn::{PgnEntry, PgnGame, Unreadable, open_games};
 use crate::process::errors::FileError;
 use crate::process::shard::Shard;
 use crate::process::stderr_log::write_stderr;
@@ -19,7 +19,7 @@ pub const MOST_GAMES: usize = 256;
 /// A batch ends behind as many moves of main lines, or lines of unreadable games: their results take about 100 MB.
 const MOST_MOVES: usize = 30_000;
 
-type Entries<'a> = Peekable<Box<dyn Iterator<Item = Result<Entry, FileError>> + 'a>>;
+type Entries<'a> = Peekable<Box<dyn Iterator<Item = Result<PgnEntry, FileError>> + 'a>>;
 
 /// Neighbouring games, which are analysed and written at once.
 pub struct Batch {
@@ -63,17 +63,17 @@ impl Tally {
         self.games + self.copied
     }
 
-    fn add(&mut self, entry: &Entry) {
+    fn add(&mut self, entry: &PgnEntry) {
         // The same in each run of one build; the journal of another one is refused.
         let mut hasher = DefaultHasher::new();
         self.digest.hash(&mut hasher);
         match entry {
-            Entry::Game(game) => {
+            PgnEntry::Game(game) => {
                 self.games += 1;
                 self.cut += usize::from(!game.lost.is_empty());
                 (&game.tags, &game.line, &game.result).hash(&mut hasher);
             }
-            Entry::Unreadable { raw, .. } => {
+            PgnEntry::Unreadable { raw, .. } => {
                 self.copied += 1;
                 raw.hash(&mut hasher);
             }
@@ -127,7 +127,7 @@ impl<'a> Batches<'a> {
 
     /// At most `most` games a batch.
     pub fn new(
-        entries: impl Iterator<Item = Result<Entry, FileError>> + 'a,
+        entries: impl Iterator<Item = Result<PgnEntry, FileError>> + 'a,
         most: usize,
     ) -> Batches<'a> {
         let entries: Box<dyn Iterator<Item = _> + 'a> = Box::new(entries);
@@ -148,11 +148,11 @@ impl Iterator for Batches<'_> {
             };
             self.tally.add(&entry);
             match entry {
-                Entry::Game(game) => {
+                PgnEntry::Game(game) => {
                     moves += game.line.moves.len();
                     games.push(*game);
                 }
-                Entry::Unreadable { number, raw, why } => {
+                PgnEntry::Unreadable { number, raw, why } => {
                     moves += raw.lines().count();
                     unreadable.push(Unread { number, raw, why });
                 }
@@ -171,7 +171,7 @@ fn is_stream(path: &Path) -> bool {
 }
 
 /// The games of all files, numbered from 1. Damage ends a file, with a warning.
-fn entries(files: &[PathBuf]) -> impl Iterator<Item = Result<Entry, FileError>> + '_ {
+fn entries(files: &[PathBuf]) -> impl Iterator<Item = Result<PgnEntry, FileError>> + '_ {
     let all = files.iter().flat_map(|path| {
         let (games, fault) = match open_games(path, 1) {
             Ok(games) => (Some(games), None),
@@ -187,8 +187,8 @@ fn entries(files: &[PathBuf]) -> impl Iterator<Item = Result<Entry, FileError>> 
     });
     all.zip(1..).map(|(mut entry, place)| {
         match &mut entry {
-            Ok(Entry::Game(game)) => game.number = place,
-            Ok(Entry::Unreadable { number, .. }) => *number = place,
+            Ok(PgnEntry::Game(game)) => game.number = place,
+            Ok(PgnEntry::Unreadable { number, .. }) => *number = place,
             Err(_) => {}
         }
         entry

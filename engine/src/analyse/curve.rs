@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 /// A move with a glyph.
 #[derive(Clone, Copy, Debug)]
-pub struct Mark {
+pub struct GlyphMark {
     /// Plies from the start, including this move.
     pub place: usize,
     /// Its glyph.
@@ -27,7 +27,7 @@ pub fn class(glyph: Glyph) -> &'static str {
 /// Chart of White's win probabilities. `plies` is the length of the game; `wins` is shorter if the analysis was
 /// stopped.
 #[must_use]
-pub fn draw(wins: &[f32], plies: usize, marks: &[Mark]) -> String {
+pub fn draw(wins: &[f32], plies: usize, marks: &[GlyphMark]) -> String {
     let height = |win: f32| 100.0 * (1.0 - win.clamp(0.0, 1.0));
     let mut line = String::new();
     for (place, win) in wins.iter().enumerate() {
@@ -41,7 +41,7 @@ pub fn draw(wins: &[f32], plies: usize, marks: &[Mark]) -> String {
          <path class='area' d='{line}L{last} 100L0 100z'/><path class='half' d='M0 50H{width}'/>\
          <path class='line' d='{line}'/>"
     );
-    for Mark { place, glyph } in marks {
+    for GlyphMark { place, glyph } in marks {
         if let Some(win) = wins.get(*place) {
             // A zero-length line with round caps: a dot that keeps its shape when the picture is stretched.
             let _ = write!(
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn the_curve_runs_through_every_position() {
-        let mark = Mark { place: 2, glyph: Glyph::Blunder };
+        let mark = GlyphMark { place: 2, glyph: Glyph::Blunder };
         let svg = draw(&[0.5, 0.75, 0.0], 4, &[mark]);
         assert!(svg.contains("class='line' d='M0 50.0L1 25.0L2 100.0'"), "{svg}");
         assert!(svg.contains("class='dot blunder' d='M2 100.0h0'"), "{svg}");

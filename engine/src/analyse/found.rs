@@ -36,7 +36,7 @@ const TABLE_LINE_POSITIONS: u64 = 5_000;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PositionResult {
     /// Best first; never empty.
-    pub choices: Vec<Choice>,
+    pub choices: Vec<RootMove>,
     /// The network's policy: move and probability, in descending order.
     pub policy: Vec<(Action, f32)>,
     /// Playouts of the tree search; 0 where endgame tables have the position.
@@ -47,7 +47,7 @@ pub struct PositionResult {
 
 /// One root move.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Choice {
+pub struct RootMove {
     /// The move and best play after it.
     pub line: Vec<Action>,
     /// Visits of the move.
@@ -58,11 +58,11 @@ pub struct Choice {
     pub mate: Option<i32>,
 }
 
-impl Choice {
-    fn new(line: &Line<Action>) -> Choice {
+impl RootMove {
+    fn new(line: &Line<Action>) -> RootMove {
         let Line { moves, visits, value, mate_plies, .. } = line;
         let line = moves.iter().take(PLIES).copied().collect();
-        Choice { line, visits: *visits, value: value.q(), mate: *mate_plies }
+        RootMove { line, visits: *visits, value: value.q(), mate: *mate_plies }
     }
 
     /// The first move; never None in a search's result.
@@ -136,10 +136,10 @@ impl PositionResult {
             return Ok(None);
         }
         let visited = snapshot.lines.iter().filter(|line| line.visits > 0);
-        let mut choices: Vec<Choice> = visited.take(most).map(Choice::new).collect();
+        let mut choices: Vec<RootMove> = visited.take(most).map(RootMove::new).collect();
         if choices.is_empty() {
             // A single playout evaluates the position alone: the network's action values are all there is.
-            choices = snapshot.lines.iter().take(most).map(Choice::new).collect();
+            choices = snapshot.lines.iter().take(most).map(RootMove::new).collect();
         }
         let playouts = snapshot.playouts;
         Ok(Some(PositionResult { choices, policy, playouts, exact: false }))
@@ -147,7 +147,7 @@ impl PositionResult {
 
     /// Adds the alpha-beta search's opinion. To a table's values it adds the line and the mate alone.
     fn examine(&mut self, analyst: &mut Analyst, game: &Game) {
-        let Some(chosen) = self.best().and_then(Choice::action) else { return };
+        let Some(chosen) = self.best().and_then(RootMove::action) else { return };
         let (allowed, most) = match self.exact {
             true => (analyst.ranked(game).map(|ranked| ranked.best()), TABLE_LINE_POSITIONS),
             false => (None, EXAMINED_PER_PLAYOUT.saturating_mul(self.playouts)),
@@ -165,7 +165,7 @@ impl PositionResult {
         let Some(value) = self.best().map(|best| best.value) else { return };
         let agrees = |plies: &i32| value == if *plies > 0 { 1.0 } else { 0.0 };
         let mate = mate_plies.filter(agrees);
-        self.lead_with(Choice { line: best, visits: 0, value, mate });
+        self.lead_with(RootMove { line: best, visits: 0, value, mate });
     }
 
     /// Combines the tree's values with the alpha-beta search's.
@@ -182,12 +182,12 @@ impl PositionResult {
                     // The best move is mated: no other is better.
                     self.choices.iter_mut().for_each(|choice| choice.value = 0.0);
                 }
-                self.lead_with(Choice { line: best, visits: 0, value, mate: mate_plies });
+                self.lead_with(RootMove { line: best, visits: 0, value, mate: mate_plies });
             }
             (None, Some(Refutation { better, .. })) => {
                 let value = f32::midpoint(tree, win);
                 self.choices.iter_mut().for_each(|choice| choice.value = choice.value.min(value));
-                self.lead_with(Choice { line: better, visits: 0, value, mate: None });
+                self.lead_with(RootMove { line: better, visits: 0, value, mate: None });
             }
             (None, None) => {
                 let shift = (win - tree) / 2.0;
@@ -209,7 +209,7 @@ impl PositionResult {
                 && after.ending().is_some_and(|ending| ending.winner().is_none())
         };
         let drawing: Vec<Action> = game.legal_actions().into_iter().filter(draws).collect();
-        let drawn = |line, visits| Choice { line, visits, value: 0.5, mate: None };
+        let drawn = |line, visits| RootMove { line, visits, value: 0.5, mate: None };
         for choice in &mut self.choices {
             if let Some(action) = choice.action().filter(|action| drawing.contains(action)) {
                 *choice = drawn(vec![action], choice.visits);
@@ -225,7 +225,7 @@ impl PositionResult {
     }
 
     /// Puts a choice first. The move keeps its visits.
-    fn lead_with(&mut self, mut choice: Choice) {
+    fn lead_with(&mut self, mut choice: RootMove) {
         choice.line.truncate(PLIES);
         let first = choice.action();
         if let Some(place) = self.choices.iter().position(|known| known.action() == first) {
@@ -236,21 +236,21 @@ impl PositionResult {
 
     /// The best root move.
     #[must_use]
-    pub fn best(&self) -> Option<&Choice> {
+    pub fn best(&self) -> Option<&RootMove> {
         self.choices.first()
     }
 
     /// A move's share of the visits, in [0, 1]. A tree kept from the position before brings visits along, so the playouts
     /// may be fewer.
     #[must_use]
-    pub fn visited(&self, choice: &Choice) -> f32 {
+    pub fn visited(&self, choice: &RootMove) -> f32 {
         let visits = self.choices.iter().map(|choice| choice.visits).sum::<u64>();
         choice.visits as f32 / visits.max(self.playouts).max(1) as f32
     }
 
     /// Whether a move's value is more than the noise of a few visits.
     #[must_use]
-    pub fn knows(&self, choice: &Choice) -> bool {
+    pub fn knows(&self, choice: &RootMove) -> bool {
         let visited_enough = choice.visits as f32 >= MIN_VISIT_SHARE * self.playouts as f32;
         self.exact || visited_enough || choice.mate.is_some()
     }
@@ -258,7 +258,7 @@ impl PositionResult {
     /// The win probability of the side to move.
     #[must_use]
     pub fn win(&self) -> f32 {
-        self.best().map_or(0.5, Choice::win)
+        self.best().map_or(0.5, RootMove::win)
     }
 
     /// The network's policy for a move; 0 below half a percent.
@@ -279,7 +279,7 @@ fn policy(analyst: &Analyst, game: &Game) -> Result<Vec<(Action, f32)>, EvalErro
 }
 
 /// The moves of a position that endgame tables have, the one to play first. None if the value of one is not known.
-fn of_tables(game: &Game, ranked: &RootTables) -> Option<Vec<Choice>> {
+fn of_tables(game: &Game, ranked: &RootTables) -> Option<Vec<RootMove>> {
     let line = |action: Action| {
         let value = wdl_of(ranked.value_of(action)?);
         let mate_plies = ranked.mates(action).then_some(1);
@@ -290,7 +290,7 @@ fn of_tables(game: &Game, ranked: &RootTables) -> Option<Vec<Choice>> {
     lines.sort_by_key(|line| ranked.order(line.moves.first().copied(), line.mate_plies));
     // A cursed win ranks before a draw; its value is that of a draw.
     lines.sort_by(|a, b| b.value.q().total_cmp(&a.value.q()));
-    Some(lines.iter().take(MIN_MOVES).map(Choice::new).collect())
+    Some(lines.iter().take(MIN_MOVES).map(RootMove::new).collect())
 }
 
 /// Limits of a search.
@@ -337,14 +337,14 @@ mod tests {
 
     #[test]
     fn mates_are_certain() {
-        let choice = |mate| Choice { line: vec![], visits: 1, value: 0.7, mate };
+        let choice = |mate| RootMove { line: vec![], visits: 1, value: 0.7, mate };
         assert_eq!(choice(Some(3)).win(), 1.0);
         assert_eq!(choice(Some(-2)).win(), 0.0);
         assert_eq!(choice(None).win(), 0.7);
     }
     #[test]
     fn shares_of_a_kept_trees_visits_are_at_most_one() {
-        let choice = |visits| Choice { line: vec![], visits, value: 0.5, mate: None };
+        let choice = |visits| RootMove { line: vec![], visits, value: 0.5, mate: None };
         let shares = |visits: [u64; 2], playouts| {
             let choices = visits.map(choice).to_vec();
             let found = PositionResult { choices, policy: vec![], playouts, exact: false };

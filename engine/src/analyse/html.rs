@@ -1,8 +1,8 @@
 //! The analysis as one self-contained HTML page: per game a board to click through, a chart, the turning points with
 //! diagrams, and a table of all moves. Follows the system's light or dark mode. All text of a game is escaped.
 
-use super::curve::{self, Mark};
-use super::found::Choice;
+use super::curve::{self, GlyphMark};
+use super::found::RootMove;
 use super::judge::{Glyph, Judgement};
 use super::moments::{self, Row};
 use super::passes::SECOND_EFFORT;
@@ -164,9 +164,9 @@ fn plot(out: &mut String, review: &Review<'_>) {
     let plies = review.judgements.len();
     let wins: Vec<f32> = (0..=plies).map_while(|place| review.white_win(place)).collect();
     let glyph = |(ply, judged): (usize, &Option<Judgement>)| {
-        Some(Mark { place: ply + 1, glyph: judged.as_ref()?.glyph? })
+        Some(GlyphMark { place: ply + 1, glyph: judged.as_ref()?.glyph? })
     };
-    let marks: Vec<Mark> = review.judgements.iter().enumerate().filter_map(glyph).collect();
+    let marks: Vec<GlyphMark> = review.judgements.iter().enumerate().filter_map(glyph).collect();
     let _ = write!(
         out,
         "<figure><div class='plot'>{}<div class='cursor' hidden></div></div><div class='axis' aria-hidden='true'>",
@@ -202,7 +202,7 @@ fn moment(
     };
     let san = |action: Action| review.positions.san(ply, action);
     let mover = side(review.mover(ply));
-    let better: Vec<&Choice> = choices(review, ply, judged);
+    let better: Vec<&RootMove> = choices(review, ply, judged);
     let best = better.first().and_then(|choice| choice.action());
     let arrow = |action: Action, class| Arrow { from: action.origin(), to: action.target(), class };
     let mut arrows: Vec<Arrow> = best.map(|best| arrow(best, "better")).into_iter().collect();
@@ -277,7 +277,7 @@ fn moment(
     *out += "</article>\n";
 }
 
-fn choices<'a>(review: &Review<'a>, ply: usize, judged: &Judgement) -> Vec<&'a Choice> {
+fn choices<'a>(review: &Review<'a>, ply: usize, judged: &Judgement) -> Vec<&'a RootMove> {
     let found = review.found(ply);
     judged.better.iter().filter_map(|place| found?.choices.get(*place)).collect()
 }

@@ -31,7 +31,7 @@ pub struct Origin {
 
 /// Games whose analysis is written.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Mark {
+pub struct JournalMark {
     /// The games.
     pub tally: Tally,
     /// Length of each output at their end, in bytes.
@@ -44,7 +44,7 @@ struct Header {
     version: u32,
     #[serde(flatten)]
     origin: Origin,
-    written: Mark,
+    written: JournalMark,
 }
 
 /// First or second search of a position.
@@ -65,7 +65,7 @@ impl Pass {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Entry {
+struct JournalEntry {
     /// See [`super::found::identity`].
     position: u64,
     #[serde(rename = "look", default, skip_serializing_if = "Pass::is_first")]
@@ -157,7 +157,7 @@ impl Journal {
 
     /// Games whose analysis is written.
     #[must_use]
-    pub fn mark(&self) -> &Mark {
+    pub fn mark(&self) -> &JournalMark {
         &self.header.written
     }
 
@@ -165,7 +165,7 @@ impl Journal {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn set_mark(&mut self, mark: Mark) -> Result<(), JournalError> {
+    pub fn set_mark(&mut self, mark: JournalMark) -> Result<(), JournalError> {
         self.header.written = mark;
         self.known.clear();
         Ok(self.file.restart(&self.header)?)
@@ -200,7 +200,7 @@ impl Journal {
         pass: Pass,
         found: PositionResult,
     ) -> Result<(), JournalError> {
-        let entry = Entry { position, pass, found };
+        let entry = JournalEntry { position, pass, found };
         self.file.append(&entry)?;
         self.known.insert((position, pass), entry.found);
         Ok(())
@@ -220,8 +220,8 @@ fn read(
     path: &Path,
     bytes: &[u8],
     origin: &Origin,
-) -> Result<(Mark, Results, usize), JournalError> {
-    let (mut written, mut known) = (Mark::default(), HashMap::new());
+) -> Result<(JournalMark, Results, usize), JournalError> {
+    let (mut written, mut known) = (JournalMark::default(), HashMap::new());
     let mut whole = 0;
     for line in whole_lines(bytes) {
         if whole == 0 {
@@ -239,7 +239,7 @@ fn read(
             written = header.written;
         } else {
             // Everything after a damaged line is searched again.
-            let Ok(entry) = serde_json::from_slice::<Entry>(line) else { break };
+            let Ok(entry) = serde_json::from_slice::<JournalEntry>(line) else { break };
             known.insert((entry.position, entry.pass), entry.found);
         }
         whole += line.len();
@@ -252,14 +252,14 @@ fn read(
 
 #[cfg(test)]
 mod tests {
-    use super::super::found::Choice;
+    use super::super::found::RootMove;
     use super::*;
     use chess::action::Action;
     use std::fs;
 
     fn found(value: f32) -> PositionResult {
         let line = vec![Action::from(796), Action::from(3364)];
-        let choice = Choice { line, visits: 12, value, mate: Some(-4) };
+        let choice = RootMove { line, visits: 12, value, mate: Some(-4) };
         PositionResult {
             choices: vec![choice],
             policy: vec![(Action::from(796), 0.1)],

@@ -6,7 +6,7 @@
 //! than a deep search's, and a wrong `??` is worse than a missing one. Lichess has no `!`; here it marks an only move that
 //! is not the policy's first.
 
-use super::found::{Choice, PositionResult};
+use super::found::{PositionResult, RootMove};
 use chess::action::Action;
 use clap::ValueEnum;
 use uci::Score;
@@ -154,12 +154,12 @@ impl Judgement {
             let places = before.choices.iter().enumerate();
             places.filter(|(_, choice)| choice.action() != Some(played))
         };
-        let best_played = before.best().and_then(Choice::action) == Some(played);
+        let best_played = before.best().and_then(RootMove::action) == Some(played);
         let is_only_move = others().all(|(_, choice)| after - choice.win() >= MISTAKE);
         let expected = before.policy.first().is_some_and(|(action, _)| *action == played);
         let is_good = best_played && is_only_move && !expected && before.choices.len() > 1;
         let glyph = glyph.or(is_good.then_some(Glyph::Good));
-        let mut better: Vec<(usize, &Choice)> = match glyph {
+        let mut better: Vec<(usize, &RootMove)> = match glyph {
             None | Some(Glyph::Good) => Vec::new(),
             // The best move of the search needs no minimum of visits; others do.
             Some(_) => others()
@@ -240,7 +240,7 @@ mod tests {
 
     /// Moves 1, 2, … with these visits and values; the policy's first move is `favourite`.
     fn found(choices: &[(u64, f32)], favourite: u16) -> PositionResult {
-        let choice = |(place, &(visits, value)): (usize, &(u64, f32))| Choice {
+        let choice = |(place, &(visits, value)): (usize, &(u64, f32))| RootMove {
             line: vec![action(place as u16 + 1)],
             visits,
             value,

@@ -4,7 +4,7 @@
 //! position's search sees one ply further. So a move loses exactly the difference of the values before and after it.
 
 use super::accuracy::{self, MoveLoss};
-use super::found::{Choice, PositionResult, identity, over};
+use super::found::{PositionResult, RootMove, identity, over};
 use super::judge::{Glyphs, Judgement};
 use crate::pgn::{PgnGame, Positions};
 use crate::play::report::{centipawns, mate};
@@ -71,7 +71,7 @@ struct Value {
 impl Value {
     const DRAW: Value = Value { win: 0.5, mate: None };
 
-    fn of(choice: &Choice) -> Value {
+    fn of(choice: &RootMove) -> Value {
         Value { win: choice.win(), mate: choice.mate }
     }
 
@@ -301,18 +301,18 @@ pub fn for_white(turn: Color, mate_plies: Option<i32>, value: f32) -> Score {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pgn::{Entry, read_games};
+    use crate::pgn::{PgnEntry, read_games};
 
     fn read(text: &str) -> PgnGame {
         match read_games(text, 1).into_iter().next() {
-            Some(Entry::Game(game)) => *game,
+            Some(PgnEntry::Game(game)) => *game,
             _ => panic!("{text} is no game"),
         }
     }
 
     /// The choices as move, visits, value and plies to mate.
     fn found(board: &Chess, choices: &[(&str, u64, f32, Option<i32>)]) -> PositionResult {
-        let choice = |&(uci, visits, value, mate): &(&str, u64, f32, Option<i32>)| Choice {
+        let choice = |&(uci, visits, value, mate): &(&str, u64, f32, Option<i32>)| RootMove {
             line: vec![Action::from_uci(uci, board).unwrap()],
             visits,
             value,

@@ -9,7 +9,7 @@ use super::cost::Cost;
 use super::error::AnalyseError;
 use super::growing::GrowingFile;
 use super::html::{self, NetworkView, Style, Title};
-use super::journal::{Journal, JournalError, Mark, Origin};
+use super::journal::{Journal, JournalError, JournalMark, Origin};
 use super::passes::{AnalysisProgress, Passes};
 use super::review::{Review, Rules};
 use super::sees::MOST_GAMES;
@@ -42,7 +42,7 @@ pub struct AnalysisTask<'a> {
 
 /// Games that are written.
 #[derive(Clone, Copy, Debug)]
-pub struct Outcome {
+pub struct AnalysisOutcome {
     /// All of them.
     pub tally: Tally,
     /// The searches of the last batch.
@@ -61,7 +61,7 @@ pub fn run(
     batches: Batches<'_>,
     analyst: &Analyst,
     task: &AnalysisTask<'_>,
-) -> Result<Outcome, AnalyseError> {
+) -> Result<AnalysisOutcome, AnalyseError> {
     let &AnalysisTask { effort, rules, workers, stop, .. } = task;
     let path = journal_path(task.out);
     let origin = Origin {
@@ -97,7 +97,7 @@ pub fn run(
 
     let passes = Passes { analyst, effort, rules, workers, stop };
     let mut outcome =
-        Outcome { tally: mark.tally, last: AnalysisProgress::default(), stopped: false };
+        AnalysisOutcome { tally: mark.tally, last: AnalysisProgress::default(), stopped: false };
     let mut is_first = true;
     while !outcome.stopped
         && let Some(batch) = batches.next().transpose()?
@@ -119,7 +119,7 @@ pub fn run(
         outcome.stopped = !outcome.last.is_complete() || more && stop();
         if more && !outcome.stopped {
             let lengths = outputs.iter().map(GrowingFile::length).collect::<Result<_, _>>()?;
-            journal.set_mark(Mark { tally: batch.tally, lengths })?;
+            journal.set_mark(JournalMark { tally: batch.tally, lengths })?;
         }
         is_first = false;
     }

@@ -11,10 +11,10 @@ use super::journal::{Journal, Origin};
 use super::judge::{Glyph, Glyphs};
 use super::passes::Passes;
 use super::review::{Review, Rules};
-use super::run::{AnalysisTask, Outcome, journal_path, reviewed, run};
+use super::run::{AnalysisOutcome, AnalysisTask, journal_path, reviewed, run};
 use crate::eval::look::{InspectedMove, Inspection, PredictedBoard};
 use crate::options::settings::Settings;
-use crate::pgn::{Entry, PgnGame, read_games};
+use crate::pgn::{PgnEntry, PgnGame, read_games};
 use crate::play::analyst::{Analyst, Effort};
 use crate::play::network::{Installed, Only, hashed};
 use crate::process::files::part_of;
@@ -53,8 +53,8 @@ const RULES: Rules = Rules { lines: 2, glyphs: Glyphs::Mavka };
 
 fn sound(text: &str) -> Vec<PgnGame> {
     let game = |entry| match entry {
-        Entry::Game(game) => *game,
-        Entry::Unreadable { raw, .. } => panic!("{raw} cannot be read"),
+        PgnEntry::Game(game) => *game,
+        PgnEntry::Unreadable { raw, .. } => panic!("{raw} cannot be read"),
     };
     read_games(text, 1).into_iter().map(game).collect()
 }
@@ -65,7 +65,7 @@ fn analyst() -> Analyst {
 }
 
 fn of(games: &[PgnGame]) -> Batches<'_> {
-    let entry = |game: PgnGame| Ok(Entry::Game(Box::new(game)));
+    let entry = |game: PgnGame| Ok(PgnEntry::Game(Box::new(game)));
     Batches::new(games.iter().cloned().map(entry), MOST_GAMES)
 }
 
@@ -85,7 +85,11 @@ fn searched(games: &[PgnGame], analyst: &Analyst, task: &AnalysisTask<'_>) -> Jo
 }
 
 /// Runs an analysis to its end, and returns what it wrote.
-fn written(batches: Batches<'_>, analyst: &Analyst, task: &AnalysisTask<'_>) -> (Outcome, String) {
+fn written(
+    batches: Batches<'_>,
+    analyst: &Analyst,
+    task: &AnalysisTask<'_>,
+) -> (AnalysisOutcome, String) {
     let outcome = run(batches, analyst, task).unwrap();
     assert!(!outcome.stopped && !journal_path(task.out).exists() && !part_of(task.out).exists());
     let text = fs::read_to_string(task.out).unwrap();
@@ -145,7 +149,7 @@ fn pgn_round_trips() {
 fn an_analysed_game_keeps_everything_and_gains_scores() {
     let games = sound(GAMES);
     let out = fresh("annotated");
-    let (Outcome { last: done, .. }, text) = written(of(&games), &analyst(), &task(&out));
+    let (AnalysisOutcome { last: done, .. }, text) = written(of(&games), &analyst(), &task(&out));
     // 19 moves in four games, the last position a mate; the two standard games share the first one.
     let once = 19 + 4 - 1 - 1;
     // The fake network makes mistakes of many moves: some positions are searched twice.

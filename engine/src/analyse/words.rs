@@ -1,7 +1,7 @@
 //! Formats moves, scores and shares for the page.
 
 use super::curve::class;
-use super::found::Choice;
+use super::found::RootMove;
 use super::judge::Glyph;
 use super::review::{Review, for_white};
 use crate::markup::escape;
@@ -17,7 +17,7 @@ pub fn number(review: &Review<'_>, ply: usize) -> String {
 
 /// A line of the search with its score.
 #[must_use]
-pub fn line(review: &Review<'_>, ply: usize, choice: &Choice) -> String {
+pub fn line(review: &Review<'_>, ply: usize, choice: &RootMove) -> String {
     let mut position = review.board(ply).clone();
     let mut words = vec![number(review, ply)];
     for (index, action) in choice.line.iter().take(8).enumerate() {

@@ -1,12 +1,12 @@
 //! `mavka analyse`: arguments and output of [`crate::analyse`].
 
 use super::args::{positive, read_milliseconds, read_option, read_settings};
-use super::output::{Failure, Sink};
+use super::output::{Failure, StdoutSink};
 use crate::analyse::collection::Tally;
 use crate::analyse::html::NetworkView;
 use crate::analyse::judge::Glyphs;
 use crate::analyse::review::Rules;
-use crate::analyse::run::{Outcome, journal_path};
+use crate::analyse::run::{AnalysisOutcome, journal_path};
 use crate::analyse::{AnalysisTask, Batches, run};
 use crate::eval::look::Inspection;
 use crate::markup::counted;
@@ -112,9 +112,9 @@ impl Analyse {
         };
         // Positions are searched in parallel, each by one thread: a thread never waits for another one's tree.
         let analyst = Analyst::new(&Installed::default(), Settings { threads: 1, ..settings })?;
-        let Outcome { tally, last, stopped } = run(batches, &analyst, &task)?;
+        let AnalysisOutcome { tally, last, stopped } = run(batches, &analyst, &task)?;
 
-        let mut sink = Sink::default();
+        let mut sink = StdoutSink::default();
         let Tally { games, cut, copied, .. } = tally;
         let analysed = counted(games, "game");
         let cut = if cut > 0 { format!(", {cut} of them not read whole") } else { String::new() };

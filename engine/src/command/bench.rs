@@ -1,14 +1,14 @@
 //! `mavka bench`: arguments and output of [`crate::bench`].
 
 use super::args::positive;
-use super::output::{Failure, Sink};
+use super::output::{Failure, StdoutSink};
 use crate::bench::{self, EvaluatorKind};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
 /// Arguments of `mavka bench`.
 #[derive(Args, Clone, Debug)]
-pub struct Bench {
+pub struct BenchArgs {
     /// Playouts for each position
     #[arg(long, default_value_t = 2_000, value_parser = clap::value_parser!(u64).range(1..))]
     nodes: u64,
@@ -29,7 +29,7 @@ enum Evaluator {
     Network,
 }
 
-impl Bench {
+impl BenchArgs {
     /// Searches and prints.
     ///
     /// # Errors
@@ -40,7 +40,7 @@ impl Bench {
             Evaluator::Network => EvaluatorKind::Network(self.weights),
         };
         let bench = bench::Bench { nodes: self.nodes, evaluator, threads: self.threads };
-        let mut out = Sink::default();
+        let mut out = StdoutSink::default();
         bench::run(&bench, &mut |line| out.say(line))?;
         out.end()
     }
@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn a_network_that_is_missing_is_a_failure() {
-        let bench = Bench {
+        let bench = BenchArgs {
             nodes: 1,
             evaluator: Evaluator::Network,
             weights: Some("no/such/network".into()),

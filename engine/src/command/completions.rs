@@ -1,6 +1,6 @@
 //! `mavka completions`: what a shell needs to complete this command line.
 
-use super::output::{Failure, Sink};
+use super::output::{Failure, StdoutSink};
 use clap::Args;
 use clap_complete::{Shell, generate};
 
@@ -19,7 +19,7 @@ impl Completions {
     pub fn run(self, mut command: clap::Command) -> Result<(), Failure> {
         let mut script = Vec::new();
         generate(self.shell, &mut command, "mavka", &mut script);
-        let mut out = Sink::default();
+        let mut out = StdoutSink::default();
         out.say(String::from_utf8_lossy(&script).trim_end());
         out.end()
     }

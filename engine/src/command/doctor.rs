@@ -1,7 +1,7 @@
 //! `mavka doctor`: arguments and output of [`crate::doctor`].
 
 use super::args::{read_option, read_settings};
-use super::output::{Failure, Sink};
+use super::output::{Failure, StdoutSink};
 use crate::doctor::{Verdict, engine, examine};
 use clap::Args;
 use std::path::Path;
@@ -25,7 +25,7 @@ impl Doctor {
     /// An option is unknown, or something is at fault.
     pub fn run(self) -> Result<(), Failure> {
         let settings = read_settings(&self.options)?;
-        let mut out = Sink::default();
+        let mut out = StdoutSink::default();
         let worst = examine(&settings, &mut |finding| {
             out.say(finding);
             for detail in finding.details.iter().filter(|_| self.verbose) {

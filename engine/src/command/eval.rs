@@ -1,7 +1,7 @@
 //! `mavka eval`: arguments and output of [`crate::eval::table`] and [`crate::eval`].
 
 use super::args::read_line_end;
-use super::output::{Failure, Sink};
+use super::output::{Failure, StdoutSink};
 use crate::eval::table::{board, table};
 use crate::eval::{draw::draw, look::Inspection};
 use crate::options::settings::Settings;
@@ -39,7 +39,7 @@ impl Eval {
     pub fn run(self) -> Result<(), Failure> {
         let game = read_line_end(&self.words, self.chess960)?;
         let network = Setup::default().networks.open_anywhere(self.weights.as_deref())?;
-        let mut out = Sink::default();
+        let mut out = StdoutSink::default();
         out.say(board(&game));
         out.say(table(&game, &network, &Settings::default()));
         if let Some(path) = &self.plot {

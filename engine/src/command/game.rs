@@ -1,6 +1,6 @@
 //! `mavka game`: arguments of the games beside chess. The crate `games` does the work.
 
-use super::output::{Failure, Sink};
+use super::output::{Failure, StdoutSink};
 use crate::process::streams::{self, for_each_line};
 use chess::quote::quote_path;
 use clap::{Args, Subcommand};
@@ -28,13 +28,13 @@ const HEX: [&[u8]; 2] = [
 
 /// Arguments of `mavka game`.
 #[derive(Args)]
-pub struct Games {
+pub struct GameArgs {
     #[command(subcommand)]
-    game: Which,
+    game: BoardGame,
 }
 
 #[derive(Subcommand)]
-enum Which {
+enum BoardGame {
     /// Connect Four, 7 columns of 6 cells
     Connect4 {
         #[command(subcommand)]
@@ -55,7 +55,7 @@ enum Connect4 {
         #[arg(default_value = "")]
         moves: String,
         #[command(flatten)]
-        search: Search,
+        search: GameSearchArgs,
     },
     /// Print the perfect result of each move (early positions take minutes)
     Solve {
@@ -70,7 +70,7 @@ enum HexTask {
     /// Speak GTP on standard input and output, as HexGui does
     Gtp {
         #[command(flatten)]
-        search: Search,
+        search: GameSearchArgs,
         /// Play with the swap rule, as after `param_game allow_swap 1`
         #[arg(long)]
         swap: bool,
@@ -87,7 +87,7 @@ enum HexTask {
 
 /// The evaluator of the engine's search.
 #[derive(Args)]
-struct Search {
+struct GameSearchArgs {
     /// Playouts of a move [default: 800 by a network, 20000 by random games]
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     playouts: Option<u64>,
@@ -99,7 +99,7 @@ struct Search {
     random_games: bool,
 }
 
-impl Search {
+impl GameSearchArgs {
     /// The evaluator of positions; `bundled` are networks' files.
     fn source(&self, bundled: &[&[u8]]) -> Result<Source, Failure> {
         if self.random_games {
@@ -121,14 +121,14 @@ impl Search {
     }
 }
 
-impl Games {
+impl GameArgs {
     /// Does what was asked.
     ///
     /// # Errors
     /// A position cannot be read, or standard output is closed.
     pub fn run(self) -> Result<(), Failure> {
         match self.game {
-            Which::Connect4 { task: Connect4::Play { moves, search } } => {
+            BoardGame::Connect4 { task: Connect4::Play { moves, search } } => {
                 let game = ConnectFour::default();
                 let moves = game.read(&moves)?;
                 let player = search.source(&[CONNECT4])?.player(game, search.playouts)?;
@@ -138,13 +138,13 @@ impl Games {
                     converse(streams::input(), &mut *out, |line, out| board.obey(line, out))
                 }))
             }
-            Which::Connect4 { task: Connect4::Solve { moves } } => solve_connect4(&moves),
-            Which::Hex { task: HexTask::Gtp { search, swap } } => {
+            BoardGame::Connect4 { task: Connect4::Solve { moves } } => solve_connect4(&moves),
+            BoardGame::Hex { task: HexTask::Gtp { search, swap } } => {
                 let mut gtp = Gtp::new(search.source(&HEX)?, search.playouts, swap)?;
                 let out = &mut *streams::output();
                 ended(converse(streams::input(), out, |line, out| gtp.obey(line, out)))
             }
-            Which::Hex { task: HexTask::Solve { size, moves } } => solve_hex(size, &moves),
+            BoardGame::Hex { task: HexTask::Solve { size, moves } } => solve_hex(size, &moves),
         }
     }
 }
@@ -178,7 +178,7 @@ fn solve_connect4(moves: &str) -> Result<(), Failure> {
     let game = ConnectFour::default();
     let mut state = game.start();
     game.read(moves)?.into_iter().for_each(|action| game.play(&mut state, action));
-    let mut out = Sink::default();
+    let mut out = StdoutSink::default();
     out.say(describe(&Solver::new(game, TABLE_BYTES).verdicts(&state, u64::MAX)?));
     out.end()
 }
@@ -193,7 +193,7 @@ fn solve_hex(size: usize, moves: &[String]) -> Result<(), Failure> {
     let solver = HexSolver::new(game.clone())
         .ok_or_else(|| format!("size {size} is too large, expected 2 to {MAX_SIZE}"))?;
     let verdicts = Solver::new(solver, TABLE_BYTES).verdicts(&state, u64::MAX)?;
-    let mut out = Sink::default();
+    let mut out = StdoutSink::default();
     out.say(game.picture(&state, |cell| {
         let verdict = verdicts.iter().find(|&&(action, _)| usize::from(action) == cell);
         verdict.map_or('.', |&(_, value)| if value > 0 { '+' } else { '-' })
@@ -208,7 +208,7 @@ mod tests {
 
     /// Answers of `mavka game hex gtp` to these bytes by the bundled networks.
     fn gtp(input: impl BufRead) -> Vec<String> {
-        let search = Search { playouts: None, network: None, random_games: false };
+        let search = GameSearchArgs { playouts: None, network: None, random_games: false };
         let mut gtp = Gtp::new(search.source(&HEX).unwrap(), None, false).unwrap();
         let mut out = Vec::new();
         converse(input, &mut out, |line, out| gtp.obey(line, out)).unwrap();

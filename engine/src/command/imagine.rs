@@ -1,7 +1,7 @@
 //! `mavka imagine`: arguments and output of [`crate::eval::imagine`].
 
 use super::args::read_line;
-use super::output::{Failure, Sink};
+use super::output::{Failure, StdoutSink};
 use crate::eval::imagine;
 use crate::play::network::load;
 use clap::Args;
@@ -33,7 +33,7 @@ impl Imagine {
     /// # Errors
     /// The position, a move, the network or a file is refused, or standard output is closed.
     pub fn run(self) -> Result<(), Failure> {
-        let mut out = Sink::default();
+        let mut out = StdoutSink::default();
         self.write(&mut |line| out.say(line))?;
         out.end()
     }

@@ -1,6 +1,6 @@
 //! `mavka man`: the manual pages of this command line.
 
-use super::output::{Failure, Sink};
+use super::output::{Failure, StdoutSink};
 use crate::process::errors::FileError;
 use crate::process::files::{make_folder, write_whole};
 use clap::Args;
@@ -23,7 +23,7 @@ pub struct Manual {
 }
 
 /// A page with its file name.
-type Page = (String, Vec<u8>);
+type ManualPage = (String, Vec<u8>);
 
 impl Manual {
     /// Prints the page of `command`, or writes those of its subcommands too.
@@ -31,7 +31,7 @@ impl Manual {
     /// # Errors
     /// The folder cannot be written or holds another file in place of a page, or standard output is closed.
     pub fn run(self, command: clap::Command) -> Result<(), Failure> {
-        let mut out = Sink::default();
+        let mut out = StdoutSink::default();
         match &self.out {
             Some(folder) => {
                 let mut all = Vec::new();
@@ -55,7 +55,7 @@ impl Manual {
 }
 
 /// Pages of a command and its subcommands.
-fn pages(mut command: clap::Command, all: &mut Vec<Page>) -> io::Result<()> {
+fn pages(mut command: clap::Command, all: &mut Vec<ManualPage>) -> io::Result<()> {
     // Prefixes the subcommands' names with their command's.
     command.build();
     for subcommand in command.get_subcommands().filter(|found| !found.is_hide_set()) {

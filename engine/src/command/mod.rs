@@ -44,7 +44,7 @@ enum Command {
     /// Annotate games: scores, better lines, glyphs
     Analyse(Box<analyse::Analyse>),
     /// Search fixed positions and print a deterministic signature and the speed
-    Bench(bench::Bench),
+    Bench(bench::BenchArgs),
     /// Print the table of UCI options as Markdown
     Options(options::Options),
     /// Count the leaf positions of the move tree, move by move
@@ -60,7 +60,7 @@ enum Command {
     /// Try, one by one, all that playing rests on: network, instructions, memory, tables, UCI, GUIs
     Doctor(doctor::Doctor),
     /// Play or solve other games: Connect Four, Hex
-    Game(game::Games),
+    Game(game::GameArgs),
     /// Print what a shell needs to complete this command line
     Completions(completions::Completions),
     /// Print the manual page, or write those of all commands

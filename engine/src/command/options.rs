@@ -1,6 +1,6 @@
 //! `mavka options`: the option table for the user's guide, from the table the engine itself reads.
 
-use super::output::{Failure, Sink};
+use super::output::{Failure, StdoutSink};
 use crate::options::{Shown, markdown};
 use clap::Args;
 
@@ -19,7 +19,7 @@ impl Options {
     /// Standard output is closed.
     pub fn run(self) -> Result<(), Failure> {
         let shown = if self.all { Shown::All } else { Shown::Everyday };
-        let mut out = Sink::default();
+        let mut out = StdoutSink::default();
         out.say(markdown(shown).trim_end());
         out.end()
     }

@@ -14,18 +14,18 @@ pub type Failure = Box<dyn Error>;
 
 /// Standard output for a measurement that reports line by line: the first write error is stored, and the measurement
 /// continues.
-pub struct Sink {
+pub struct StdoutSink {
     out: Box<dyn Write + Send>,
     failed: Option<io::Error>,
 }
 
-impl Default for Sink {
-    fn default() -> Sink {
-        Sink { out: streams::output(), failed: None }
+impl Default for StdoutSink {
+    fn default() -> StdoutSink {
+        StdoutSink { out: streams::output(), failed: None }
     }
 }
 
-impl Sink {
+impl StdoutSink {
     /// Writes one line, as [`printable`] text: names in it may be of others.
     pub fn say(&mut self, line: impl Display) {
         if self.failed.is_none() {

@@ -1,7 +1,7 @@
 //! `mavka perft`: arguments and output of [`chess::perft`].
 
 use super::args::read_line_end;
-use super::output::{Failure, Sink};
+use super::output::{Failure, StdoutSink};
 use chess::perft::divide;
 use clap::Args;
 
@@ -28,7 +28,7 @@ impl Perft {
         let depth =
             last.parse().map_err(|_| format!("`{last}` is no depth, expected a whole number"))?;
         let game = read_line_end(position, self.chess960)?;
-        let mut out = Sink::default();
+        let mut out = StdoutSink::default();
         divide(&game, depth, &|| false, &mut |line| out.say(line));
         out.end()
     }

@@ -1,9 +1,9 @@
 //! `mavka team`: arguments and output of [`crate::eval::team`].
 
 use super::args::read_line_end;
-use super::output::{Failure, Sink};
+use super::output::{Failure, StdoutSink};
 use crate::eval::table::board;
-use crate::eval::team::TeamView;
+use crate::eval::team::TeamSearches;
 use crate::options::settings::Settings;
 use crate::play::lineup::{Lineup, LineupPlan};
 use crate::play::setup::Setup;
@@ -41,7 +41,7 @@ impl Team {
     /// # Errors
     /// Position or network is refused, the picture cannot be written, or standard output is closed.
     pub fn run(self) -> Result<(), Failure> {
-        let mut out = Sink::default();
+        let mut out = StdoutSink::default();
         self.write(&mut |text| out.say(text))?;
         out.end()
     }
@@ -63,7 +63,7 @@ impl Team {
         let looks = lineup.look(&game)?;
         // The last look is that of all playouts for each player.
         let Some(look) = looks.last() else { return Ok(()) };
-        let view = TeamView { game: &game, look, rule };
+        let view = TeamSearches { game: &game, look, rule };
         say(format!("{}\n\n{view}", board(&game)));
         if let Some(path) = &self.svg {
             let drawn = view.svg(lineup.network());

@@ -1,14 +1,14 @@
 //! `mavka think`: arguments and output of [`crate::internal`].
 
 use super::args::read_line_end;
-use super::output::{Failure, Sink};
+use super::output::{Failure, StdoutSink};
 use crate::internal::boards::Boards;
 use crate::internal::check::check;
 use crate::internal::parse::parse;
 use crate::internal::print::{Marks, print};
 use crate::internal::svg;
 use crate::internal::teacher::Teacher;
-use crate::internal::think::{End, Task, Thought, think};
+use crate::internal::think::{Task, Thought, ThoughtEnd, think};
 use crate::internal::tree::tree;
 use crate::options::settings::Settings;
 use crate::play::network::{self, Network, NetworkError};
@@ -76,7 +76,7 @@ impl Think {
     /// # Errors
     /// Position or network is refused, the picture cannot be written, or standard output is closed.
     pub fn run(self) -> Result<(), Failure> {
-        let mut out = Sink::default();
+        let mut out = StdoutSink::default();
         self.write(&mut |text| out.say(text.trim_end()))?;
         out.end()
     }
@@ -97,7 +97,7 @@ impl Think {
         let none = Marks::default();
         let marks = if self.check { &report.marks } else { &none };
         say(if self.text { print(&thought, marks) } else { tree(&thought, marks) });
-        if let End::Broken(why) = &thought.end {
+        if let ThoughtEnd::Broken(why) = &thought.end {
             say(format!("the trace is broken: {why}"));
         }
         if self.check {

@@ -1,6 +1,6 @@
 //! `mavka --version`: version and built-in network.
 
-use super::output::{Failure, Sink};
+use super::output::{Failure, StdoutSink};
 use crate::play::network::load;
 
 /// Prints the version.
@@ -8,7 +8,7 @@ use crate::play::network::load;
 /// # Errors
 /// Standard output is closed.
 pub fn print() -> Result<(), Failure> {
-    let mut out = Sink::default();
+    let mut out = StdoutSink::default();
     out.say(version());
     out.end()
 }

@@ -12,15 +12,15 @@ const INPUT: &str =
     "uci\nisready\nucinewgame\nposition startpos moves e2e4 e7e5\ngo nodes 20\nisready\nquit\n";
 
 /// A required answer: its first word and its test.
-struct Expected {
+struct ExpectedAnswer {
     word: &'static str,
     is: fn(&Answer) -> bool,
 }
 
-const EXPECTED: [Expected; 3] = [
-    Expected { word: uci::UCIOK, is: |answer| matches!(answer, Answer::UciOk) },
-    Expected { word: uci::READYOK, is: |answer| matches!(answer, Answer::ReadyOk) },
-    Expected { word: "bestmove", is: |answer| matches!(answer, Answer::BestMove(_)) },
+const EXPECTED: [ExpectedAnswer; 3] = [
+    ExpectedAnswer { word: uci::UCIOK, is: |answer| matches!(answer, Answer::UciOk) },
+    ExpectedAnswer { word: uci::READYOK, is: |answer| matches!(answer, Answer::ReadyOk) },
+    ExpectedAnswer { word: "bestmove", is: |answer| matches!(answer, Answer::BestMove(_)) },
 ];
 
 /// Output of the engine.

@@ -21,12 +21,12 @@ const TOLERANCE: f32 = 1e-3;
 struct Stored {
     /// [`Network::hash`].
     network: String,
-    answers: Vec<Answer>,
+    answers: Vec<StoredAnswer>,
 }
 
 /// The network's answer for a position.
 #[derive(Serialize, Deserialize)]
-struct Answer {
+struct StoredAnswer {
     fen: String,
     /// Win probability of the side to move.
     value: f32,
@@ -35,9 +35,9 @@ struct Answer {
     policy: f32,
 }
 
-impl Answer {
+impl StoredAnswer {
     /// The answer of `evaluator` for `fen`; an error text if it fails.
-    fn by(evaluator: &CpuEvaluator, fen: &str) -> Result<Answer, String> {
+    fn by(evaluator: &CpuEvaluator, fen: &str) -> Result<StoredAnswer, String> {
         let game = Game::from_fen(fen, true).map_err(|why| why.to_string())?;
         let (position, legal) = (game.position(), game.position().legal_moves());
         let computed = evaluator.evaluate(&[Query { position, legal: &legal }]);
@@ -45,10 +45,10 @@ impl Answer {
         let ranked = game.legal_actions().into_iter().zip(&computed.policy);
         let (best, policy) = ranked.max_by(|a, b| a.1.total_cmp(b.1)).ok_or("no move")?;
         let (fen, best) = (fen.to_owned(), game.uci(best));
-        Ok(Answer { fen, value: computed.value, best, policy: *policy })
+        Ok(StoredAnswer { fen, value: computed.value, best, policy: *policy })
     }
 
-    fn agrees(&self, other: &Answer) -> bool {
+    fn agrees(&self, other: &StoredAnswer) -> bool {
         self.best == other.best
             && (self.value - other.value).abs() <= TOLERANCE
             && (self.policy - other.policy).abs() <= TOLERANCE
@@ -68,9 +68,9 @@ pub(super) fn check(network: &Network) -> Option<Finding> {
     Some(compare(network, &own.answers))
 }
 
-fn compare(network: &Network, stored: &[Answer]) -> Finding {
+fn compare(network: &Network, stored: &[StoredAnswer]) -> Finding {
     let evaluator = CpuEvaluator::new(network, Arithmetic::Single);
-    let wrong = stored.iter().find_map(|answer| match Answer::by(&evaluator, &answer.fen) {
+    let wrong = stored.iter().find_map(|answer| match StoredAnswer::by(&evaluator, &answer.fen) {
         Ok(computed) if computed.agrees(answer) => None,
         Ok(computed) => Some(format!(
             "{:.4} and {} in `{}`, where it was {:.4} and {}",
@@ -99,7 +99,8 @@ mod tests {
         assert_eq!(stored[0].answers.len(), 6);
         let network = load(None).unwrap();
         let evaluator = CpuEvaluator::new(&network, Arithmetic::Single);
-        let again = stored[0].answers.iter().map(|answer| Answer::by(&evaluator, &answer.fen));
+        let again =
+            stored[0].answers.iter().map(|answer| StoredAnswer::by(&evaluator, &answer.fen));
         let answers = again.map(Result::unwrap).collect();
         let now = [Stored { network: network.hash.clone(), answers }];
         let text = serde_json::to_string_pretty(&now).unwrap();

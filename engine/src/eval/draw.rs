@@ -41,7 +41,7 @@ const STYLE: &str = ".number { text-anchor: end; font-variant-numeric: tabular-n
 /// Draws the picture. `network` is the network's name.
 #[must_use]
 pub fn draw(inspection: &Inspection, network: &str) -> String {
-    let mut page = Page::default();
+    let mut page = SvgPage::default();
     page.board(inspection);
     let left = page.under_the_board(inspection);
     let right = page.table(inspection);
@@ -102,11 +102,11 @@ impl Distribution<'_> {
 }
 
 #[derive(Default)]
-struct Page {
+struct SvgPage {
     out: String,
 }
 
-impl Page {
+impl SvgPage {
     /// Escaped text.
     fn text(&mut self, x: u32, y: u32, class: &str, text: &str) {
         let _ = writeln!(self.out, "<text x='{x}' y='{y}' class='{class}'>{text}</text>");

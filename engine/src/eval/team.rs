@@ -28,7 +28,7 @@ const STYLE: &str = ".arrow.other { opacity: .45; } .arrow.other path { stroke: 
 ";
 
 /// The searches of a team in one position.
-pub struct TeamView<'a> {
+pub struct TeamSearches<'a> {
     /// The position.
     pub game: &'a Game,
     /// The results of each player.
@@ -38,7 +38,7 @@ pub struct TeamView<'a> {
 }
 
 /// One player's choice.
-struct Choice {
+struct PlayerChoice {
     /// In standard notation.
     san: String,
     /// V.
@@ -53,7 +53,7 @@ struct Choice {
     arrows: Vec<Arrow>,
 }
 
-impl TeamView<'_> {
+impl TeamSearches<'_> {
     /// The player that moves; None if no player has searched.
     fn chosen(&self) -> Option<usize> {
         let opinions: Vec<_> = self.look.players.iter().map(Opinion::of).collect();
@@ -61,13 +61,13 @@ impl TeamView<'_> {
     }
 
     /// Each player's choice; None for one that has not searched.
-    fn choices(&self) -> Vec<Option<Choice>> {
+    fn choices(&self) -> Vec<Option<PlayerChoice>> {
         let chosen = self.chosen();
         let choice = |(at, found)| self.choice(found, chosen == Some(at));
         self.look.players.iter().enumerate().map(choice).collect()
     }
 
-    fn choice(&self, found: &Snapshot<Action>, plays: bool) -> Option<Choice> {
+    fn choice(&self, found: &Snapshot<Action>, plays: bool) -> Option<PlayerChoice> {
         let opinion = Opinion::of(found)?;
         let best = found.lines.first()?;
         let all = found.lines.iter().map(|line| line.visits).sum();
@@ -81,7 +81,7 @@ impl TeamView<'_> {
         let mut arrows: Vec<Arrow> = rest.filter_map(|line| arrow(line, "other")).collect();
         arrows.extend(arrow(best, if plays { "best" } else { "liked" }));
         let line = sans(self.game, &best.moves);
-        Some(Choice {
+        Some(PlayerChoice {
             san: line.first()?.clone(),
             value: opinion.value,
             proof: [(Wdl::WIN, true), (Wdl::LOSS, false)]
@@ -95,11 +95,11 @@ impl TeamView<'_> {
     }
 
     /// The player that moves and its choice.
-    fn played<'a>(&self, choices: &'a [Option<Choice>]) -> Option<(usize, &'a Choice)> {
+    fn played<'a>(&self, choices: &'a [Option<PlayerChoice>]) -> Option<(usize, &'a PlayerChoice)> {
         self.chosen().and_then(|at| Some((at, choices.get(at)?.as_ref()?)))
     }
 
-    fn headline(&self, choices: &[Option<Choice>]) -> String {
+    fn headline(&self, choices: &[Option<PlayerChoice>]) -> String {
         self.played(choices).map_or_else(
             || "no player has searched".to_owned(),
             |(at, choice)| format!("the team plays {}, the move of player {at}", choice.san),
@@ -107,7 +107,7 @@ impl TeamView<'_> {
     }
 
     /// Which move is played, whose it is and why, and who agrees.
-    fn verdict(&self, choices: &[Option<Choice>]) -> String {
+    fn verdict(&self, choices: &[Option<PlayerChoice>]) -> String {
         let Some((at, choice)) = self.played(choices) else {
             return "No player has searched.".to_owned();
         };
@@ -132,7 +132,7 @@ impl TeamView<'_> {
     }
 
     /// Why the rule takes the player of this choice.
-    fn reason(&self, choice: &Choice) -> String {
+    fn reason(&self, choice: &PlayerChoice) -> String {
         let value = format!("{:.1} %", 100.0 * choice.value);
         match (choice.proof, self.rule) {
             (Some(true), _) => "it is a proven win".to_owned(),
@@ -169,7 +169,7 @@ impl TeamView<'_> {
         for (at, choice) in (0..).zip(&choices) {
             let (x, y) = (MARGIN + at % columns * CELL[0], HEAD[1] + at / columns * CELL[1]);
             let (heading, figures, line, arrows) = match choice {
-                Some(Choice { san, value, visits, all, line, arrows, .. }) => (
+                Some(PlayerChoice { san, value, visits, all, line, arrows, .. }) => (
                     format!("Player {at}: {san}"),
                     format!("{:.1} %, {visits} of {all} visits", 100.0 * value),
                     line.as_str(),
@@ -197,13 +197,13 @@ impl TeamView<'_> {
     }
 }
 
-impl fmt::Display for TeamView<'_> {
+impl fmt::Display for TeamSearches<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let choices = self.choices();
         writeln!(f, "player  move       value   visits        line")?;
         for (at, choice) in choices.iter().enumerate() {
             match choice {
-                Some(Choice { san, value, visits, all, line, .. }) => writeln!(
+                Some(PlayerChoice { san, value, visits, all, line, .. }) => writeln!(
                     f,
                     "{at:<7} {san:<8} {:>5.1} % {:>8} {:<10} {line}",
                     100.0 * value,
@@ -256,18 +256,18 @@ mod tests {
             found(&game, &[("e2e4", 0, 0.5)]),
         ];
         let look = Look { players };
-        let view = TeamView { game: &game, look: &look, rule: TeamRule::Value };
+        let view = TeamSearches { game: &game, look: &look, rule: TeamRule::Value };
         let text = view.to_string();
         let last = text.lines().last().unwrap();
         assert_eq!(
             last,
             "The team plays d4, the move of player 1: its value, 55.0 %, is the highest. The others choose e4."
         );
-        let by_visits = TeamView { rule: TeamRule::Visit, ..view };
+        let by_visits = TeamSearches { rule: TeamRule::Visit, ..view };
         assert!(by_visits.to_string().contains("its 90 visits are the most"), "{by_visits}");
         let won = || found(&game, &[("e2e4", 10, 1.0)]);
         let look = Look { players: vec![won(), won()] };
-        let win = TeamView { look: &look, ..by_visits };
+        let win = TeamSearches { look: &look, ..by_visits };
         assert!(win.to_string().ends_with("it is a proven win. All 2 players choose it."), "{win}");
         assert!(text.contains("60 of 100     e4 e5 Nf3"), "{text}");
         assert!(text.contains("2       has not searched"), "{text}");

@@ -4,7 +4,7 @@
 //! Siblings are evaluated in one batch, which changes no answer. Answers are cached by line of moves, so that a wider
 //! or deeper trace from the same root reuses them.
 
-use super::page::{Answer, Outcome, Page};
+use super::page::{NodeAnswer, NodePage, PredictedOutcome};
 use crate::options::settings::Settings;
 use crate::world::learned::ending;
 use crate::world::rules::{best, check};
@@ -45,7 +45,7 @@ pub struct Boards<'a> {
     evaluator: &'a dyn Evaluator,
     network: &'a dyn Transition,
     value: NodeValue,
-    known: HashMap<Vec<Action>, Page>,
+    known: HashMap<Vec<Action>, NodePage>,
     evaluated: u64,
 }
 
@@ -79,7 +79,7 @@ impl<'a> Boards<'a> {
     }
 
     /// Evaluates the last position of `game` as a root.
-    pub fn root(&self, game: &Game, only: &[Action]) -> Result<Page, EvalError> {
+    pub fn root(&self, game: &Game, only: &[Action]) -> Result<NodePage, EvalError> {
         let state = first_move(&grounded(game.position()));
         let frame = state.turn().is_white();
         let legal = canonical_moves(&state);
@@ -117,14 +117,14 @@ impl<'a> Boards<'a> {
     ///
     /// # Errors
     /// The network fails.
-    pub fn page(&mut self, trace: &Trace, node: u8) -> Result<Page, EvalError> {
+    pub fn page(&mut self, trace: &Trace, node: u8) -> Result<NodePage, EvalError> {
         let path = path_of(trace, node);
         if let Some(page) = self.known.get(&path) {
             return Ok(page.clone());
         }
         let parent = path.split_last().map_or(&[][..], |(_, parent)| parent);
         let state = self.known.get(parent).and_then(|page| page.state.clone());
-        let Some(state) = state else { return Ok(Page::refused()) };
+        let Some(state) = state else { return Ok(NodePage::refused()) };
         let named = if no_sibling_pruned(trace, node) {
             children(trace, node)
         } else {
@@ -137,11 +137,11 @@ impl<'a> Boards<'a> {
         for (action, page) in batch.iter().zip(pages) {
             self.known.insert(line(*action), page);
         }
-        Ok(self.known.get(&path).cloned().unwrap_or_else(Page::refused))
+        Ok(self.known.get(&path).cloned().unwrap_or_else(NodePage::refused))
     }
 
     /// States after `actions`, and their move lists.
-    fn ask(&mut self, state: &Chess, actions: &[Action]) -> Result<Vec<Page>, EvalError> {
+    fn ask(&mut self, state: &Chess, actions: &[Action]) -> Result<Vec<NodePage>, EvalError> {
         let flip = state.turn().is_black();
         let steps: Vec<Step<'_>> = actions
             .iter()
@@ -156,17 +156,21 @@ impl<'a> Boards<'a> {
         answers.into_iter().map(|answer| self.read(answer)).collect()
     }
 
-    fn read(&self, answer: Result<Imagined, Refusal>) -> Result<Page, EvalError> {
-        let Ok(imagined) = answer else { return Ok(Page::refused()) };
+    fn read(&self, answer: Result<Imagined, Refusal>) -> Result<NodePage, EvalError> {
+        let Ok(imagined) = answer else { return Ok(NodePage::refused()) };
         let state = Some(imagined.state.clone());
         if let Some(end) = ending(&imagined) {
             let mover: Color = !imagined.state.turn();
-            let outcome = if end.loss > end.draw { Outcome::Won(mover) } else { Outcome::Drawn };
-            return Ok(Page::over(state, outcome));
+            let outcome = if end.loss > end.draw {
+                PredictedOutcome::Won(mover)
+            } else {
+                PredictedOutcome::Drawn
+            };
+            return Ok(NodePage::over(state, outcome));
         }
         let list = self.list(&imagined)?;
         Ok(match list.is_empty() {
-            true => Page::refused(),
+            true => NodePage::refused(),
             false => page(imagined, list),
         })
     }
@@ -191,8 +195,8 @@ impl<'a> Boards<'a> {
 }
 
 /// Page of a board with legal moves.
-fn page(imagined: Imagined, list: Vec<(Action, u8)>) -> Page {
-    Page { state: Some(imagined.state), answer: Answer::List(list) }
+fn page(imagined: Imagined, list: Vec<(Action, u8)>) -> NodePage {
+    NodePage { state: Some(imagined.state), answer: NodeAnswer::List(list) }
 }
 
 /// Moves from the root to a node.

@@ -2,7 +2,7 @@
 
 use super::boards::path_of;
 use super::grammar::Grammar;
-use super::page::{Answer, Outcome};
+use super::page::{NodeAnswer, PredictedOutcome};
 use super::print::Marks;
 use super::teacher::{minimax, scores, step};
 use super::think::Thought;
@@ -118,8 +118,8 @@ pub fn check(thought: &Thought, game: &Game) -> Report {
             }
         }
         let end = match &page.answer {
-            Answer::List(_) => None,
-            Answer::Over(outcome) => Some(*outcome),
+            NodeAnswer::List(_) => None,
+            NodeAnswer::Over(outcome) => Some(*outcome),
         };
         report.ends.add(end == true_end(&truth));
     }
@@ -144,11 +144,11 @@ fn is_legal(position: &Chess, action: Action) -> bool {
     action.to_move(position).is_some_and(|m| position.is_legal(m))
 }
 
-fn true_end(position: &Chess) -> Option<Outcome> {
+fn true_end(position: &Chess) -> Option<PredictedOutcome> {
     let ending = ending::by_board(position, position.legal_moves().len())?;
     Some(match ending {
-        Ending::Checkmate { winner } => Outcome::Won(winner),
-        _ => Outcome::Drawn,
+        Ending::Checkmate { winner } => PredictedOutcome::Won(winner),
+        _ => PredictedOutcome::Drawn,
     })
 }
 

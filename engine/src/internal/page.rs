@@ -8,7 +8,7 @@ use shakmaty::{Chess, Color, Position};
 
 /// Predicted end of a game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum PredictedOutcome {
     /// This side has won.
     Won(Color),
     /// A draw.
@@ -19,42 +19,42 @@ pub enum Outcome {
 
 /// Evaluation of a node.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Page {
+pub struct NodePage {
     /// The board; None if the prediction is invalid.
     pub state: Option<Chess>,
     /// Moves or outcome.
-    pub answer: Answer,
+    pub answer: NodeAnswer,
 }
 
 /// Move list or outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum NodeAnswer {
     /// Moves, best first, each with the bucket of its value for the side to move; the first move's bucket is the
     /// node's. Never empty.
     List(Vec<(Action, u8)>),
     /// The game is over.
-    Over(Outcome),
+    Over(PredictedOutcome),
 }
 
-impl Page {
+impl NodePage {
     /// Page of an invalid prediction.
     #[must_use]
-    pub fn refused() -> Page {
-        Page::over(None, Outcome::NoState)
+    pub fn refused() -> NodePage {
+        NodePage::over(None, PredictedOutcome::NoState)
     }
 
     /// Page of a finished game.
     #[must_use]
-    pub fn over(state: Option<Chess>, outcome: Outcome) -> Page {
-        Page { state, answer: Answer::Over(outcome) }
+    pub fn over(state: Option<Chess>, outcome: PredictedOutcome) -> NodePage {
+        NodePage { state, answer: NodeAnswer::Over(outcome) }
     }
 
     /// The move list; empty if the game is over.
     #[must_use]
     pub fn list(&self) -> &[(Action, u8)] {
         match &self.answer {
-            Answer::List(list) => list,
-            Answer::Over(_) => &[],
+            NodeAnswer::List(list) => list,
+            NodeAnswer::Over(_) => &[],
         }
     }
 
@@ -74,13 +74,13 @@ impl Page {
     /// Bucket of the outcome for the side to move; None while the game continues.
     #[must_use]
     pub fn end(&self) -> Option<u8> {
-        let Answer::Over(outcome) = &self.answer else { return None };
+        let NodeAnswer::Over(outcome) = &self.answer else { return None };
         let turn = self.state.as_ref().map(Position::turn);
         Some(match outcome {
-            Outcome::Won(winner) if turn == Some(*winner) => BUCKETS - 1,
-            Outcome::Won(_) => 0,
-            Outcome::Drawn => DRAWN,
-            Outcome::NoState => BUCKETS - 1,
+            PredictedOutcome::Won(winner) if turn == Some(*winner) => BUCKETS - 1,
+            PredictedOutcome::Won(_) => 0,
+            PredictedOutcome::Drawn => DRAWN,
+            PredictedOutcome::NoState => BUCKETS - 1,
         })
     }
 }

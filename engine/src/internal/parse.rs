@@ -1,15 +1,15 @@
 //! Parses the paper's text into a thought: the inverse of [`super::print`](mod@super::print) for traces that obey the
 //! grammar. A trace truncated after a complete step is a stopped thought.
 
-use super::page::{Answer, Outcome, Page};
+use super::page::{NodeAnswer, NodePage, PredictedOutcome};
 use super::print::{
     AGAINST, CHILD_HEADER, INVALID, PLAIN, ROOT_HEADER, name, outcome_text, state_text,
 };
-use super::think::{End, Thought};
+use super::think::{Thought, ThoughtEnd};
 use chess::action::Action;
 use nn::encode::MoveCode;
 use nn::writer::word::BUCKETS;
-use nn::writer::{Backup, Kind, Shape, Step, Trace, Word};
+use nn::writer::{Backup, Kind, Shape, Trace, Word, WordChoice};
 use shakmaty::fen::Fen;
 use shakmaty::uci::UciMove;
 use shakmaty::{CastlingMode, Chess, Color, FromSetup, PositionError};
@@ -45,7 +45,7 @@ pub fn parse(text: &str) -> Result<Thought, ParseError> {
     let mut reader = Reader { lines: &lines, last: (1, "") };
     let (shape, backup) = reader.prompt()?;
     let thought =
-        Thought { trace: Trace::new(shape, backup), pages: Vec::new(), end: End::Stopped };
+        Thought { trace: Trace::new(shape, backup), pages: Vec::new(), end: ThoughtEnd::Stopped };
     Parser { reader, thought, decided: None }.run()
 }
 
@@ -140,9 +140,13 @@ fn read_state(text: &str) -> Option<Option<Chess>> {
     (state_text(Some(&state)) == text).then_some(Some(state))
 }
 
-fn read_outcome(text: &str) -> Option<Outcome> {
-    let all =
-        [Outcome::Won(Color::White), Outcome::Won(Color::Black), Outcome::Drawn, Outcome::NoState];
+fn read_outcome(text: &str) -> Option<PredictedOutcome> {
+    let all = [
+        PredictedOutcome::Won(Color::White),
+        PredictedOutcome::Won(Color::Black),
+        PredictedOutcome::Drawn,
+        PredictedOutcome::NoState,
+    ];
     all.into_iter().find(|outcome| outcome_text(*outcome) == text)
 }
 
@@ -156,7 +160,7 @@ struct Parser<'a> {
 impl Parser<'_> {
     fn run(mut self) -> Result<Thought, ParseError> {
         while let Some(line) = self.reader.peek() {
-            if self.thought.end == End::Played {
+            if self.thought.end == ThoughtEnd::Played {
                 self.reader.next();
                 return Err(self.reader.wrong("the end"));
             }
@@ -196,7 +200,7 @@ impl Parser<'_> {
     fn write(&mut self, kind: Kind, source: Option<usize>, bucket: u8) -> Result<(), ParseError> {
         let missing = || self.reader.wrong(format!("a source of `{}` before it", kind.name()));
         let source = source.ok_or_else(missing)?;
-        let written = self.thought.trace.write(Step { kind, source, bucket });
+        let written = self.thought.trace.write(WordChoice { kind, source, bucket });
         written.map_err(|fault| self.reader.wrong(format!("a word that fits ({fault})")))
     }
 
@@ -230,13 +234,13 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn page(&mut self) -> Result<Page, ParseError> {
+    fn page(&mut self) -> Result<NodePage, ParseError> {
         let text = self.reader.between("[%state ", "]")?;
         let state = read_state(text).ok_or_else(|| self.reader.wrong("a board in FEN"))?;
         if self.reader.peek().is_some_and(|line| line.starts_with("[%top_1 ")) {
             let text = self.reader.between(&format!("[%top_1 {INVALID} : \""), "\"]")?;
             let outcome = read_outcome(text).ok_or_else(|| self.reader.wrong("a result"))?;
-            return Ok(Page::over(state, outcome));
+            return Ok(NodePage::over(state, outcome));
         }
         let mut list = Vec::new();
         for word in self.reader.between("[%top_all ", "]")?.split(' ') {
@@ -247,7 +251,7 @@ impl Parser<'_> {
         if list.first().map(|(action, _)| *action) != Some(self.reader.action(best)?) {
             return Err(self.reader.wrong("the first move of the list"));
         }
-        Ok(Page { state, answer: Answer::List(list) })
+        Ok(NodePage { state, answer: NodeAnswer::List(list) })
     }
 
     fn expand(&mut self) -> Result<(), ParseError> {
@@ -322,7 +326,7 @@ impl Parser<'_> {
         let select = self.place(|word| word.kind == Kind::Select);
         let select = select.filter(|at| self.thought.trace.words()[*at].action == Some(action));
         self.write(Kind::Play, select, 0)?;
-        self.thought.end = End::Played;
+        self.thought.end = ThoughtEnd::Played;
         Ok(())
     }
 }

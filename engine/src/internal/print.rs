@@ -6,7 +6,7 @@
 //! Castling is king takes rook, as in all internal notation. Castling rights, en passant and clock follow the side to
 //! move unless they are `- - 0`. Items of [`Marks`] are in brackets; such a text cannot be parsed.
 
-use super::page::{Answer, Outcome, Page};
+use super::page::{NodeAnswer, NodePage, PredictedOutcome};
 use super::think::Thought;
 use chess::action::Action;
 use nn::writer::{Kind, Trace, Word};
@@ -41,7 +41,7 @@ pub struct Marks {
 /// Prints a thought.
 #[must_use]
 pub fn print(thought: &Thought, marks: &Marks) -> String {
-    let mut printer = Printer { thought, marks, out: String::new() };
+    let mut printer = TextPrinter { thought, marks, out: String::new() };
     thought.trace.words().iter().for_each(|word| printer.word(word));
     if !printer.out.ends_with('\n') {
         printer.out.push('\n');
@@ -71,12 +71,12 @@ pub fn state_text(state: Option<&Chess>) -> String {
 
 /// A game's result as text.
 #[must_use]
-pub fn outcome_text(outcome: Outcome) -> &'static str {
+pub fn outcome_text(outcome: PredictedOutcome) -> &'static str {
     match outcome {
-        Outcome::Won(Color::White) => "1-0",
-        Outcome::Won(Color::Black) => "0-1",
-        Outcome::Drawn => "1/2-1/2",
-        Outcome::NoState => INVALID,
+        PredictedOutcome::Won(Color::White) => "1-0",
+        PredictedOutcome::Won(Color::Black) => "0-1",
+        PredictedOutcome::Drawn => "1/2-1/2",
+        PredictedOutcome::NoState => INVALID,
     }
 }
 
@@ -85,18 +85,18 @@ fn bracket(text: String, marked: bool) -> String {
     if marked { format!("[{text}]") } else { text }
 }
 
-struct Printer<'a> {
+struct TextPrinter<'a> {
     thought: &'a Thought,
     marks: &'a Marks,
     out: String,
 }
 
-impl Printer<'_> {
+impl TextPrinter<'_> {
     fn name(&self, node: Option<u8>) -> String {
         node.map_or_else(String::new, |node| name(&self.thought.trace, node))
     }
 
-    fn page(&self, node: Option<u8>) -> Option<&Page> {
+    fn page(&self, node: Option<u8>) -> Option<&NodePage> {
         self.thought.pages.get(usize::from(node?))?.as_ref()
     }
 
@@ -107,7 +107,7 @@ impl Printer<'_> {
 
     /// A move with its value: `g3d6 : "<ctrl32>"`.
     fn valued(word: &Word) -> String {
-        format!("{} : \"<ctrl{}>\"", Printer::move_text(word), word.bucket.unwrap_or(0))
+        format!("{} : \"<ctrl{}>\"", TextPrinter::move_text(word), word.bucket.unwrap_or(0))
     }
 
     fn word(&mut self, word: &Word) {
@@ -129,11 +129,14 @@ impl Printer<'_> {
                 let inner = source.is_some_and(|source| source.kind == Kind::Expand);
                 format!("{}Decision for node: {name}", if inner { "\n" } else { "" })
             }
-            Kind::Score => format!(" {}", Printer::valued(word)),
+            Kind::Score => format!(" {}", TextPrinter::valued(word)),
             Kind::Select => {
-                format!("\n{}\n", bracket(format!("Selecting: {}", Printer::valued(word)), marked))
+                format!(
+                    "\n{}\n",
+                    bracket(format!("Selecting: {}", TextPrinter::valued(word)), marked)
+                )
             }
-            Kind::Play => format!("Playing {}!\n", Printer::move_text(word)),
+            Kind::Play => format!("Playing {}!\n", TextPrinter::move_text(word)),
             Kind::Item | Kind::Best | Kind::Over => return,
         };
         self.out += &text;
@@ -161,10 +164,10 @@ impl Printer<'_> {
         let state = state_text(page.state.as_ref());
         let _ = writeln!(out, "[%state {}]", bracket(state, self.marks.states.contains(&node)));
         match &page.answer {
-            Answer::Over(outcome) => {
+            NodeAnswer::Over(outcome) => {
                 let _ = writeln!(out, "[%top_1 {INVALID} : \"{}\"]", outcome_text(*outcome));
             }
-            Answer::List(list) => {
+            NodeAnswer::List(list) => {
                 let moves: Vec<String> = list
                     .iter()
                     .map(|(action, bucket)| {

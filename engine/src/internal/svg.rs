@@ -1,7 +1,7 @@
 //! Draws a thought as a tree from left to right: a node is a box with the move that leads there and the win
 //! probability of the side that made it. Selections are thick, the line played is filled.
 
-use super::page::{Answer, Page, centre, to_parent};
+use super::page::{NodeAnswer, NodePage, centre, to_parent};
 use super::print::{Marks, outcome_text};
 use super::think::Thought;
 use nn::writer::{Kind, Word};
@@ -119,14 +119,14 @@ fn lay_out(thought: &Thought, child: Option<&Word>, row: &mut u32, places: &mut 
 }
 
 /// Move and value.
-fn label(child: Option<&Word>, page: Option<&Page>, value: Option<u8>) -> String {
+fn label(child: Option<&Word>, page: Option<&NodePage>, value: Option<u8>) -> String {
     let percent = |bucket: u8| format!("{:.0}", 100.0 * centre(bucket));
     let Some(child) = child else {
         return format!("root {}", value.map_or_else(String::new, percent));
     };
     let action = child.action.map(|action| format!("{:?}", action.to_action(false)));
     let value = match page.map(|page| &page.answer) {
-        Some(Answer::Over(outcome)) => outcome_text(*outcome).to_owned(),
+        Some(NodeAnswer::Over(outcome)) => outcome_text(*outcome).to_owned(),
         _ => value.map_or_else(String::new, |bucket| percent(to_parent(bucket))),
     };
     format!("{} {value}", action.unwrap_or_default())

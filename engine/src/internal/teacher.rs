@@ -7,7 +7,7 @@
 use super::grammar::Grammar;
 use nn::EvalError;
 use nn::writer::word::{BUCKETS, complement};
-use nn::writer::{Allowed, Kind, Step, Trace, Word, Writer};
+use nn::writer::{Allowed, Kind, Trace, Word, WordChoice, Writer};
 use std::cmp::Reverse;
 
 /// Writes one trace at a time; follows words of other writers, too.
@@ -17,7 +17,7 @@ pub struct Teacher {
 }
 
 impl Writer for Teacher {
-    fn next(&mut self, trace: &Trace, _allowed: &[Allowed]) -> Result<Step, EvalError> {
+    fn next(&mut self, trace: &Trace, _allowed: &[Allowed]) -> Result<WordChoice, EvalError> {
         if trace.words().iter().all(|word| word.source.is_none()) {
             self.grammar = None;
         }
@@ -31,7 +31,7 @@ impl Writer for Teacher {
 
 /// The next word of a trace that `grammar` has read; None at its end.
 #[must_use]
-pub fn step(grammar: &Grammar, trace: &Trace) -> Option<Step> {
+pub fn step(grammar: &Grammar, trace: &Trace) -> Option<WordChoice> {
     let mut allowed = grammar.allowed().into_iter();
     let due = allowed.next()?;
     let Allowed { kind, sources } = match allowed.next() {
@@ -49,7 +49,7 @@ pub fn step(grammar: &Grammar, trace: &Trace) -> Option<Step> {
         Kind::Expand if trace.has_bucket(kind) => bound(grammar, trace),
         _ => 0,
     };
-    Some(Step { kind, source, bucket })
+    Some(WordChoice { kind, source, bucket })
 }
 
 /// Bound of the current node, if it is expanded next: the value of its best earlier sibling for their parent.

@@ -3,7 +3,7 @@
 
 use super::boards::Boards;
 use super::grammar::Grammar;
-use super::page::Page;
+use super::page::NodePage;
 use chess::action::Action;
 use nn::EvalError;
 use nn::writer::{Backup, Kind, Shape, Trace, Writer};
@@ -26,14 +26,14 @@ pub struct Thought {
     /// The words.
     pub trace: Trace,
     /// Evaluation of each node by index; None if not evaluated.
-    pub pages: Vec<Option<Page>>,
+    pub pages: Vec<Option<NodePage>>,
     /// Reason for the end.
-    pub end: End,
+    pub end: ThoughtEnd,
 }
 
 /// Reason for the end of a thought.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum ThoughtEnd {
     /// A move was played.
     Played,
     /// Stopped from outside.
@@ -46,13 +46,13 @@ impl Thought {
     /// The move to play, if the trace is complete.
     #[must_use]
     pub fn played(&self) -> Option<Action> {
-        let played = self.trace.played().filter(|_| self.end == End::Played);
+        let played = self.trace.played().filter(|_| self.end == ThoughtEnd::Played);
         played.map(|action| action.to_action(false))
     }
 
     /// Evaluation of the root.
     #[must_use]
-    pub fn root(&self) -> Option<&Page> {
+    pub fn root(&self) -> Option<&NodePage> {
         self.pages.first()?.as_ref()
     }
 
@@ -66,7 +66,7 @@ impl Thought {
             .filter_map(|word| Some((word.action?.to_action(false), word.bucket?)))
             .collect();
         ranked.sort_by_key(|(_, bucket)| std::cmp::Reverse(*bucket));
-        let list = self.root().map_or(&[][..], Page::list);
+        let list = self.root().map_or(&[][..], NodePage::list);
         for (action, bucket) in list {
             if ranked.iter().all(|(other, _)| other != action) {
                 ranked.push((*action, *bucket));
@@ -113,7 +113,7 @@ pub fn think(
     task: &Task<'_>,
 ) -> Result<Thought, EvalError> {
     let trace = Trace::new(task.shape, task.backup);
-    let mut thought = Thought { trace, pages: Vec::new(), end: End::Stopped };
+    let mut thought = Thought { trace, pages: Vec::new(), end: ThoughtEnd::Stopped };
     let mut grammar = Grammar::new(task.shape, task.backup);
     while !grammar.is_done() {
         if (task.stop)() {
@@ -130,15 +130,15 @@ pub fn think(
             let allowed = if task.mask { grammar.allowed() } else { Vec::new() };
             let step = writer.next(trace, &allowed)?;
             if let Err(fault) = trace.write(step) {
-                thought.end = End::Broken(format!("word {}: {fault}", trace.words().len()));
+                thought.end = ThoughtEnd::Broken(format!("word {}: {fault}", trace.words().len()));
                 return Ok(thought);
             }
         }
         if let Err(misplaced) = grammar.follow(&thought.trace) {
-            thought.end = End::Broken(misplaced.to_string());
+            thought.end = ThoughtEnd::Broken(misplaced.to_string());
             return Ok(thought);
         }
     }
-    thought.end = End::Played;
+    thought.end = ThoughtEnd::Played;
     Ok(thought)
 }

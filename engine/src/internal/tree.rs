@@ -1,6 +1,6 @@
 //! Prints a thought as a tree of moves for people, one node a line. [`super::print`](mod@super::print) has the paper's text.
 
-use super::page::{Answer, Page, centre, to_parent};
+use super::page::{NodeAnswer, NodePage, centre, to_parent};
 use super::print::{Marks, outcome_text};
 use super::think::Thought;
 use chess::action::Action;
@@ -21,7 +21,7 @@ pub fn tree(thought: &Thought, marks: &Marks) -> String {
         "{backup}, breadth {}, depth {}: win probability of the side that moves; * marks the choice\n\n",
         shape.breadth, shape.depth
     );
-    let printer = Printer { thought, marks };
+    let printer = TreePrinter { thought, marks };
     printer.below(0, 0, &mut out);
     match thought.played() {
         Some(action) => {
@@ -32,13 +32,13 @@ pub fn tree(thought: &Thought, marks: &Marks) -> String {
     out
 }
 
-struct Printer<'a> {
+struct TreePrinter<'a> {
     thought: &'a Thought,
     marks: &'a Marks,
 }
 
-impl Printer<'_> {
-    fn page(&self, node: u8) -> Option<&Page> {
+impl TreePrinter<'_> {
+    fn page(&self, node: u8) -> Option<&NodePage> {
         self.thought.pages.get(usize::from(node))?.as_ref()
     }
 
@@ -71,7 +71,7 @@ impl Printer<'_> {
             childless = false;
             let Some((at, code)) = child.node.zip(child.action) else { continue };
             let value = match self.page(at).map(|page| &page.answer) {
-                Some(Answer::Over(outcome)) => outcome_text(*outcome).to_owned(),
+                Some(NodeAnswer::Over(outcome)) => outcome_text(*outcome).to_owned(),
                 // Without an answer the bound made it irrelevant, or the text ends before it.
                 _ => self
                     .select(at)

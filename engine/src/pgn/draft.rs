@@ -3,7 +3,7 @@
 
 use super::game::{Line, PgnGame, PgnMove};
 use super::spelling::{Spelling, find};
-use super::tokens::{Kind, RESULTS, Token, plain, result};
+use super::tokens::{RESULTS, Token, TokenKind, plain, result};
 use chess::epd;
 use chess::game::Game;
 use chess::quote::shorten;
@@ -30,7 +30,7 @@ pub fn lose(lost: &mut Vec<String>, line: usize, what: &str) {
 }
 
 /// A game half read.
-pub struct Draft {
+pub struct GameDraft {
     game: PgnGame,
     /// The line being read, below the lines that it is a variation of.
     open: Vec<Branch>,
@@ -79,7 +79,7 @@ impl Branch {
     }
 }
 
-impl Draft {
+impl GameDraft {
     /// A game without moves.
     #[must_use]
     pub fn new(
@@ -87,11 +87,11 @@ impl Draft {
         tags: Vec<(String, String)>,
         start: Game,
         lost: Vec<String>,
-    ) -> Draft {
+    ) -> GameDraft {
         let open = vec![Branch::at(start.position().clone())];
         let (line, result) = (Line::default(), String::new());
         let game = PgnGame { number, tags, start, line, result, lost, cut: None };
-        Draft { game, open, too_deep: 0, unread: String::new(), zeros: None }
+        GameDraft { game, open, too_deep: 0, unread: String::new(), zeros: None }
     }
 
     /// Adds the next word.
@@ -100,7 +100,7 @@ impl Draft {
             self.add_zeros(zeros, false);
         }
         let is_zeros =
-            matches!(&token.kind, Kind::Move(Spelling::Castle(true), word) if word == "0-0");
+            matches!(&token.kind, TokenKind::Move(Spelling::Castle(true), word) if word == "0-0");
         if is_zeros && self.open.len() == 1 && !self.open[0].cut {
             self.zeros = Some(token);
         } else {
@@ -129,7 +129,7 @@ impl Draft {
     fn add_known(&mut self, token: Token) {
         let Token { line, kind } = token;
         let own = self.open.len() == 1;
-        if let Kind::Result(result) = kind {
+        if let TokenKind::Result(result) = kind {
             if own {
                 self.game.result = result.to_owned();
             }
@@ -141,26 +141,26 @@ impl Draft {
         }
         if self.too_deep > 0 {
             match kind {
-                Kind::Open => self.too_deep += 1,
-                Kind::Close => self.too_deep -= 1,
+                TokenKind::Open => self.too_deep += 1,
+                TokenKind::Close => self.too_deep -= 1,
                 _ => {}
             }
             return;
         }
         match kind {
-            Kind::Move(spelling, word) => {
+            TokenKind::Move(spelling, word) => {
                 let top = self.top();
                 if !top.cut && !top.play(spelling) {
                     let fen = epd::fen(&top.position);
                     self.cut(line, &word, &format!("is not one legal move in `{fen}`"));
                 }
             }
-            Kind::NoMove(word) => {
+            TokenKind::NoMove(word) => {
                 if !self.top().cut {
                     self.cut(line, &word, "is no move");
                 }
             }
-            Kind::Nag(nag) => {
+            TokenKind::Nag(nag) => {
                 let top = self.top();
                 match top.line.moves.last_mut() {
                     _ if top.cut => {}
@@ -170,16 +170,16 @@ impl Draft {
                     None => top.glyphs.push((line, nag)),
                 }
             }
-            Kind::Comment(text) => self.comment(text),
-            Kind::Open => self.open_variation(line),
-            Kind::Close if own => self.lose(line, "a `)` closes no variation"),
-            Kind::Close => self.close_variation(),
-            Kind::Unknown(word) => {
+            TokenKind::Comment(text) => self.comment(text),
+            TokenKind::Open => self.open_variation(line),
+            TokenKind::Close if own => self.lose(line, "a `)` closes no variation"),
+            TokenKind::Close => self.close_variation(),
+            TokenKind::Unknown(word) => {
                 let word = shorten(&word, LONGEST_WORD);
                 self.lose(line, &format!("`{word}` is skipped: neither move nor comment"));
             }
-            Kind::OpenComment => self.lose(line, "a comment is never closed"),
-            Kind::Result(_) => {}
+            TokenKind::OpenComment => self.lose(line, "a comment is never closed"),
+            TokenKind::Result(_) => {}
         }
     }
 
@@ -282,15 +282,17 @@ impl Draft {
 }
 
 /// A word inside a comment, which no brace of its own may end.
-fn said(kind: &Kind) -> String {
+fn said(kind: &TokenKind) -> String {
     match kind {
-        Kind::Move(_, word) | Kind::NoMove(word) | Kind::Unknown(word) => word.replace('}', ")"),
-        Kind::Nag(nag) => format!("${nag}"),
-        Kind::Comment(text) => format!("[{}]", text.replace('}', ")")),
-        Kind::Open => "(".to_owned(),
-        Kind::Close => ")".to_owned(),
-        Kind::Result(result) => (*result).to_owned(),
-        Kind::OpenComment => String::new(),
+        TokenKind::Move(_, word) | TokenKind::NoMove(word) | TokenKind::Unknown(word) => {
+            word.replace('}', ")")
+        }
+        TokenKind::Nag(nag) => format!("${nag}"),
+        TokenKind::Comment(text) => format!("[{}]", text.replace('}', ")")),
+        TokenKind::Open => "(".to_owned(),
+        TokenKind::Close => ")".to_owned(),
+        TokenKind::Result(result) => (*result).to_owned(),
+        TokenKind::OpenComment => String::new(),
     }
 }
 

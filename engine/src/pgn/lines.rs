@@ -44,10 +44,10 @@ pub struct Lines<R> {
     number: usize,
     /// Empty lines that are due.
     empty: usize,
-    state: State,
+    state: ReadState,
 }
 
-enum State {
+enum ReadState {
     Reading,
     /// The line before ended with a carriage return.
     AfterReturn,
@@ -58,13 +58,13 @@ enum State {
 impl<R: BufRead> Lines<R> {
     /// Reads nothing yet.
     pub fn new(input: R) -> Lines<R> {
-        Lines { input, number: 0, empty: 0, state: State::Reading }
+        Lines { input, number: 0, empty: 0, state: ReadState::Reading }
     }
 
     /// Reads past what belongs to a carriage return: further ones before a line feed are of the same line end, which some
     /// programs double; without a line feed each ends an empty line.
     fn end_return(&mut self) -> io::Result<()> {
-        self.state = State::Reading;
+        self.state = ReadState::Reading;
         loop {
             let next = self.input.fill_buf()?.first().copied();
             match next {
@@ -81,7 +81,7 @@ impl<R: BufRead> Lines<R> {
 
     /// Reads one line; None at the end.
     fn read(&mut self) -> io::Result<Option<TextLine>> {
-        if matches!(self.state, State::AfterReturn) {
+        if matches!(self.state, ReadState::AfterReturn) {
             self.end_return()?;
         }
         if self.empty > 0 {
@@ -97,7 +97,7 @@ impl<R: BufRead> Lines<R> {
                 Err(why) if why.kind() == io::ErrorKind::Interrupted => continue,
                 Err(why) if bytes.is_empty() => return Err(why),
                 Err(why) => {
-                    self.state = State::Failed(why);
+                    self.state = ReadState::Failed(why);
                     let whole = bytes.iter().rposition(u8::is_ascii_whitespace);
                     return Ok(Some(self.line(&bytes[..whole.unwrap_or(0)], Extent::Torn)));
                 }
@@ -113,7 +113,7 @@ impl<R: BufRead> Lines<R> {
             let used = end.map_or(chunk.len(), |end| end + 1);
             self.input.consume(used);
             if is_return {
-                self.state = State::AfterReturn;
+                self.state = ReadState::AfterReturn;
             }
             if end.is_some() {
                 break;
@@ -147,14 +147,14 @@ impl<R: BufRead> Iterator for Lines<R> {
     type Item = io::Result<TextLine>;
 
     fn next(&mut self) -> Option<io::Result<TextLine>> {
-        match std::mem::replace(&mut self.state, State::Ended) {
-            State::Ended => return None,
-            State::Failed(why) => return Some(Err(why)),
+        match std::mem::replace(&mut self.state, ReadState::Ended) {
+            ReadState::Ended => return None,
+            ReadState::Failed(why) => return Some(Err(why)),
             state => self.state = state,
         }
         let read = self.read();
         if !matches!(read, Ok(Some(_))) {
-            self.state = State::Ended;
+            self.state = ReadState::Ended;
         }
         read.transpose()
     }

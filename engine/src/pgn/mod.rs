@@ -21,4 +21,4 @@ mod tokens;
 
 pub use game::{Line, PgnGame, PgnMove, Unreadable};
 pub use positions::Positions;
-pub use read::{Entry, Games, legal_move, open_games, read_games};
+pub use read::{PgnEntry, PgnGames, legal_move, open_games, read_games};

@@ -148,11 +148,11 @@ impl Positions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pgn::{Entry, read_games};
+    use crate::pgn::{PgnEntry, read_games};
 
     fn positions(text: &str) -> Positions {
         match read_games(text, 1).into_iter().next() {
-            Some(Entry::Game(game)) => Positions::of(&game),
+            Some(PgnEntry::Game(game)) => Positions::of(&game),
             _ => panic!("{text} is no game"),
         }
     }

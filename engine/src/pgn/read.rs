@@ -1,13 +1,13 @@
 //! Games of a stream, one after the other in bounded memory.
 
-use super::draft::{Draft, LONGEST_WORD, lose};
+use super::draft::{GameDraft, LONGEST_WORD, lose};
 use super::game::{PgnGame, Unreadable};
 use super::spelling::find;
 use super::split::{Chunk, Chunks};
 use super::start::start;
 use super::tags;
 use super::text::{self, TextStream};
-use super::tokens::{Kind, Numbered, for_each_token, read_word};
+use super::tokens::{Numbered, TokenKind, for_each_token, read_word};
 use chess::quote::shorten;
 use shakmaty::{Chess, Move};
 use std::collections::HashSet;
@@ -20,7 +20,7 @@ const ONCE: [&str; 9] =
 
 /// A game of a file.
 #[derive(Clone, Debug)]
-pub enum Entry {
+pub enum PgnEntry {
     /// It can be played through, as far as its moves can be read.
     Game(Box<PgnGame>),
     /// Its first position is unknown.
@@ -36,17 +36,17 @@ pub enum Entry {
 
 /// The games of a stream, one after the other, in bounded memory. The last item may be the stream's error: the game before it is
 /// there as far as it could be read ([`nn::unpack::is_damage`] tells damaged data from errors of the system).
-pub struct Games<R> {
+pub struct PgnGames<R> {
     chunks: Chunks<R>,
     number: usize,
     /// Stands before each sentence of [`PgnGame::lost`].
     name: String,
 }
 
-impl<R: BufRead> Games<R> {
+impl<R: BufRead> PgnGames<R> {
     /// Games are numbered from `first`.
-    pub fn new(input: R, first: usize) -> Games<R> {
-        Games { chunks: Chunks::new(input), number: first, name: String::new() }
+    pub fn new(input: R, first: usize) -> PgnGames<R> {
+        PgnGames { chunks: Chunks::new(input), number: first, name: String::new() }
     }
 }
 
@@ -55,22 +55,22 @@ impl<R: BufRead> Games<R> {
 ///
 /// # Errors
 /// The file cannot be read, or is of another kind.
-pub fn open_games(path: &Path, first: usize) -> io::Result<Games<TextStream>> {
+pub fn open_games(path: &Path, first: usize) -> io::Result<PgnGames<TextStream>> {
     let name = format!("{} ", path.display());
-    Ok(Games { name, ..Games::new(text::open(path)?, first) })
+    Ok(PgnGames { name, ..PgnGames::new(text::open(path)?, first) })
 }
 
-impl<R: BufRead> Iterator for Games<R> {
-    type Item = io::Result<Entry>;
+impl<R: BufRead> Iterator for PgnGames<R> {
+    type Item = io::Result<PgnEntry>;
 
-    fn next(&mut self) -> Option<io::Result<Entry>> {
+    fn next(&mut self) -> Option<io::Result<PgnEntry>> {
         let chunk = match self.chunks.next()? {
             Ok(chunk) => chunk,
             Err(why) => return Some(Err(why)),
         };
         let mut entry = read(self.number, &chunk);
         self.number += 1;
-        if let Entry::Game(game) = &mut entry
+        if let PgnEntry::Game(game) = &mut entry
             && !self.name.is_empty()
         {
             game.lost.iter_mut().for_each(|lost| lost.insert_str(0, &self.name));
@@ -81,9 +81,9 @@ impl<R: BufRead> Iterator for Games<R> {
 
 /// The games of a text, numbered from `first`.
 #[must_use]
-pub fn read_games(text: &str, first: usize) -> Vec<Entry> {
+pub fn read_games(text: &str, first: usize) -> Vec<PgnEntry> {
     // A text in memory has no errors.
-    Games::new(text.as_bytes(), first).map_while(Result::ok).collect()
+    PgnGames::new(text.as_bytes(), first).map_while(Result::ok).collect()
 }
 
 /// The legal move that `word` means, in any of the spellings, with signs of check and glyphs. None if it means none, or
@@ -91,32 +91,33 @@ pub fn read_games(text: &str, first: usize) -> Vec<Entry> {
 #[must_use]
 pub fn legal_move(position: &Chess, word: &str) -> Option<Move> {
     match &read_word(word)[..] {
-        [Kind::Move(spelling, _), rest @ ..] => {
-            let only = rest.iter().all(|kind| matches!(kind, Kind::Nag(_)));
+        [TokenKind::Move(spelling, _), rest @ ..] => {
+            let only = rest.iter().all(|kind| matches!(kind, TokenKind::Nag(_)));
             find(*spelling, position).filter(|_| only)
         }
         _ => None,
     }
 }
 
-fn read(number: usize, chunk: &Chunk) -> Entry {
+fn read(number: usize, chunk: &Chunk) -> PgnEntry {
     if chunk.is_too_large {
-        return Entry::Unreadable { number, raw: chunk.raw(), why: Unreadable::TooLarge };
+        return PgnEntry::Unreadable { number, raw: chunk.raw(), why: Unreadable::TooLarge };
     }
     let (tags, lost) = read_tags(chunk);
     let start = match start(&tags) {
         Ok(start) => start,
-        Err(why) => return Entry::Unreadable { number, raw: chunk.raw(), why },
+        Err(why) => return PgnEntry::Unreadable { number, raw: chunk.raw(), why },
     };
-    let mut draft = Draft::new(number, tags, start, lost);
+    let mut draft = GameDraft::new(number, tags, start, lost);
     let mut is_game = !chunk.tags.is_empty();
     for_each_token(&chunk.moves, |token| {
-        is_game |= matches!(token.kind, Kind::Move(..) | Kind::NoMove(_) | Kind::Result(_));
+        is_game |=
+            matches!(token.kind, TokenKind::Move(..) | TokenKind::NoMove(_) | TokenKind::Result(_));
         draft.add(token);
     });
     match is_game {
-        true => Entry::Game(Box::new(draft.finish())),
-        false => Entry::Unreadable { number, raw: chunk.raw(), why: Unreadable::NoGame },
+        true => PgnEntry::Game(Box::new(draft.finish())),
+        false => PgnEntry::Unreadable { number, raw: chunk.raw(), why: Unreadable::NoGame },
     }
 }
 
@@ -154,7 +155,7 @@ mod tests {
 
     fn only(text: &str) -> PgnGame {
         match &read_games(text, 1)[..] {
-            [Entry::Game(game)] => (**game).clone(),
+            [PgnEntry::Game(game)] => (**game).clone(),
             other => panic!("{text}: {} games", other.len()),
         }
     }
@@ -203,7 +204,7 @@ mod tests {
         let game = only("[White \"A\"] a note\n[Result \"1-0\"] 1. e4 e5 2. Nf3\n");
         assert_eq!((sans(&game).as_str(), game.result.as_str()), ("e4 e5 Nf3", "1-0"));
         assert_eq!(game.lost, ["line 1: `a note` behind the tags is skipped"]);
-        let [Entry::Unreadable { raw, .. }, Entry::Game(after)] =
+        let [PgnEntry::Unreadable { raw, .. }, PgnEntry::Game(after)] =
             &read_games("[Variant \"Atomic\"]\n\n1. e4 *\n\n[White \"B\"]\n\n1. d4 *\n", 1)[..]
         else {
             panic!("two games")
@@ -242,8 +243,8 @@ mod tests {
             let read = read_games(&format!("{first}\n{second}"), 1);
             let sound = &whole[1 - damaged];
             let found = read.iter().any(|entry| match entry {
-                Entry::Game(game) => sans(game) == *sound,
-                Entry::Unreadable { .. } => false,
+                PgnEntry::Game(game) => sans(game) == *sound,
+                PgnEntry::Unreadable { .. } => false,
             });
             assert!(found, "the other game is lost beside {:?}", both[damaged]);
         }

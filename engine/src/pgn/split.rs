@@ -55,12 +55,12 @@ pub struct Chunks<R> {
     /// Lines that are read and not used yet.
     ahead: VecDeque<TextLine>,
     fault: Option<io::Error>,
-    game: Draft,
+    game: ChunkDraft,
 }
 
 /// A game half read.
 #[derive(Default)]
-struct Draft {
+struct ChunkDraft {
     chunk: Chunk,
     /// Names of its tags.
     names: HashSet<String>,
@@ -79,7 +79,7 @@ struct Draft {
 impl<R: BufRead> Chunks<R> {
     /// Reads nothing yet.
     pub fn new(input: R) -> Chunks<R> {
-        let game = Draft::default();
+        let game = ChunkDraft::default();
         Chunks { lines: Lines::new(input), ahead: VecDeque::new(), fault: None, game }
     }
 
@@ -102,7 +102,7 @@ impl<R: BufRead> Chunks<R> {
     fn add(&mut self, line: TextLine) -> Option<Chunk> {
         let TextLine { number, mut text, mut extent } = line;
         let empty = text.trim().is_empty();
-        let Draft { begun, inside, ended, gap, .. } = self.game;
+        let ChunkDraft { begun, inside, ended, gap, .. } = self.game;
         let comment = text.starts_with(';') && (!begun || ended && gap);
         if !inside && (text.starts_with('%') || comment) {
             return None;
@@ -191,7 +191,7 @@ impl<R: BufRead> Iterator for Chunks<R> {
     }
 }
 
-impl Draft {
+impl ChunkDraft {
     /// Makes room for a line, or empties a game that becomes too large.
     fn grow(&mut self, bytes: usize, extent: Extent) {
         self.size += bytes + LINE;

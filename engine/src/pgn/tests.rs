@@ -1,7 +1,7 @@
 //! Files as other programs write them, and files that would take much time or memory.
 
-use super::read::Games;
-use super::{Entry, PgnGame, Unreadable, open_games, read_games};
+use super::read::PgnGames;
+use super::{PgnEntry, PgnGame, Unreadable, open_games, read_games};
 
 fn sans(game: &PgnGame) -> String {
     game.line.moves.iter().map(|made| &*made.san).collect::<Vec<_>>().join(" ")
@@ -9,8 +9,8 @@ fn sans(game: &PgnGame) -> String {
 
 fn all(text: &str) -> Vec<PgnGame> {
     let game = |entry| match entry {
-        Entry::Game(game) => *game,
-        Entry::Unreadable { number, why, .. } => panic!("game {number}: {why}"),
+        PgnEntry::Game(game) => *game,
+        PgnEntry::Unreadable { number, why, .. } => panic!("game {number}: {why}"),
     };
     read_games(text, 1).into_iter().map(game).collect()
 }
@@ -98,7 +98,7 @@ fn a_game_has_a_bound_and_the_next_one_is_read() {
     let moves = "Nf3 Nf6 Ng1 Ng8 ".repeat(1 << 20);
     for body in [moves.as_str(), &moves.replace("Ng8 ", "Ng8\n")] {
         let text = format!("[Event \"a\"]\n\n{body}1-0\n\n[Event \"b\"]\n\n1. e4 *\n");
-        let [Entry::Unreadable { raw, why, number: 1 }, Entry::Game(next)] =
+        let [PgnEntry::Unreadable { raw, why, number: 1 }, PgnEntry::Game(next)] =
             &read_games(&text, 1)[..]
         else {
             panic!("two games")
@@ -131,10 +131,10 @@ fn one_stray_byte_changes_no_other_game() {
         b"[White \"J\xf6rg \x84x\x93 \x96\"]\n\n1. d4 *\n",
     ]
     .concat();
-    let names: Vec<String> = Games::new(bytes.as_slice(), 1)
+    let names: Vec<String> = PgnGames::new(bytes.as_slice(), 1)
         .map(|entry| match entry.unwrap() {
-            Entry::Game(game) => game.tag("White").unwrap_or_default().to_owned(),
-            Entry::Unreadable { .. } => String::new(),
+            PgnEntry::Game(game) => game.tag("White").unwrap_or_default().to_owned(),
+            PgnEntry::Unreadable { .. } => String::new(),
         })
         .collect();
     assert_eq!(names, ["J\u{f6}rg", "J\u{f6}rg \u{201e}x\u{201c} \u{2013}"]);
@@ -155,6 +155,6 @@ fn a_torn_stream_keeps_its_games_and_ends_with_its_error() {
     assert!(last.as_ref().is_err_and(nn::unpack::is_damage), "{last:?}");
     assert!(games.len() > 500 && games.iter().all(Result::is_ok), "{}", games.len());
     for entry in &games[..games.len() - 1] {
-        assert!(matches!(entry, Ok(Entry::Game(game)) if sans(game) == "e4 e5 Nf3"));
+        assert!(matches!(entry, Ok(PgnEntry::Game(game)) if sans(game) == "e4 e5 Nf3"));
     }
 }

@@ -20,12 +20,12 @@ pub struct Token {
     /// Counted from 1.
     pub line: usize,
     /// Its kind.
-    pub kind: Kind,
+    pub kind: TokenKind,
 }
 
 /// The kind of a word.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum TokenKind {
     /// A move, and the word as it is written.
     Move(Spelling, String),
     /// A numeric annotation glyph.
@@ -94,7 +94,7 @@ pub fn for_each_token(lines: &[Numbered], mut each: impl FnMut(Token)) {
                     break;
                 };
                 said.push_str(more);
-                each(Token { line: *first, kind: Kind::Comment(said.trim().to_owned()) });
+                each(Token { line: *first, kind: TokenKind::Comment(said.trim().to_owned()) });
                 (comment, rest) = (None, after);
             }
             rest = rest.trim_start();
@@ -106,11 +106,11 @@ pub fn for_each_token(lines: &[Numbered], mut each: impl FnMut(Token)) {
                 }
                 ';' => {
                     let said = rest[1..].trim().replace('}', ")");
-                    each(Token { line, kind: Kind::Comment(said) });
+                    each(Token { line, kind: TokenKind::Comment(said) });
                     break;
                 }
                 '(' | ')' => {
-                    let kind = if letter == '(' { Kind::Open } else { Kind::Close };
+                    let kind = if letter == '(' { TokenKind::Open } else { TokenKind::Close };
                     each(Token { line, kind });
                     rest = &rest[1..];
                 }
@@ -123,8 +123,8 @@ pub fn for_each_token(lines: &[Numbered], mut each: impl FnMut(Token)) {
         }
     }
     if let Some((line, said)) = comment {
-        each(Token { line, kind: Kind::Comment(said.trim().to_owned()) });
-        each(Token { line, kind: Kind::OpenComment });
+        each(Token { line, kind: TokenKind::Comment(said.trim().to_owned()) });
+        each(Token { line, kind: TokenKind::OpenComment });
     }
 }
 
@@ -145,16 +145,16 @@ fn end_of_word(text: &str) -> usize {
 
 /// The kinds of a word without spaces; several if signs follow a move.
 #[must_use]
-pub fn read_word(word: &str) -> Vec<Kind> {
+pub fn read_word(word: &str) -> Vec<TokenKind> {
     if let Some(number) = word.strip_prefix('$') {
         return match number.parse() {
-            Ok(nag) => vec![Kind::Nag(nag)],
-            Err(_) => vec![Kind::Unknown(word.to_owned())],
+            Ok(nag) => vec![TokenKind::Nag(nag)],
+            Err(_) => vec![TokenKind::Unknown(word.to_owned())],
         };
     }
     let plain = plain(word);
     if let Some(result) = result(&plain) {
-        return vec![Kind::Result(result)];
+        return vec![TokenKind::Result(result)];
     }
     // `12.`, `12...`, `12.Nf3`; not the zeros of `0-0`.
     let after_number = plain.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -169,13 +169,17 @@ pub fn read_word(word: &str) -> Vec<Kind> {
     if let Some((spelling, suffix)) = spelled(bare)
         && let Some(nags) = suffix_nags(suffix)
     {
-        let mut kinds = vec![Kind::Move(spelling, word.to_owned())];
+        let mut kinds = vec![TokenKind::Move(spelling, word.to_owned())];
         kinds.extend(nags);
         return kinds;
     }
     let has = |kind: fn(&char) -> bool| bare.chars().any(|letter| kind(&letter));
     let meant = has(char::is_ascii_alphabetic) && has(char::is_ascii_digit);
-    vec![if meant { Kind::NoMove(word.to_owned()) } else { Kind::Unknown(word.to_owned()) }]
+    vec![if meant {
+        TokenKind::NoMove(word.to_owned())
+    } else {
+        TokenKind::Unknown(word.to_owned())
+    }]
 }
 
 /// With one kind of dash, of capture and of piece letter.
@@ -206,7 +210,7 @@ pub fn is_result(word: &str) -> bool {
 pub fn begins_moves(line: &str) -> bool {
     let word = line.split_whitespace().next().unwrap_or_default();
     let bare = word.strip_prefix("1.").unwrap_or(word);
-    bare.is_empty() || matches!(read_word(bare)[..], [Kind::Move(..), ..])
+    bare.is_empty() || matches!(read_word(bare)[..], [TokenKind::Move(..), ..])
 }
 
 /// The result that a word in one kind of dash and sign ([`plain`]) is, in the standard's spelling.
@@ -221,7 +225,7 @@ pub fn result(word: &str) -> Option<&'static str> {
 }
 
 /// The signs behind a move: check, mate, a capture's or a draw offer's sign, glyphs. None if it is more than that.
-fn suffix_nags(suffix: &str) -> Option<Vec<Kind>> {
+fn suffix_nags(suffix: &str) -> Option<Vec<TokenKind>> {
     let mut rest = suffix;
     for word in ["x", "e.p.", "ep", "=", "/"] {
         rest = rest.strip_prefix(word).unwrap_or(rest);
@@ -235,12 +239,12 @@ fn suffix_nags(suffix: &str) -> Option<Vec<Kind>> {
 }
 
 /// A run of signs; of `!` and `?`, what is more than two says no more.
-fn signs(text: &str) -> Option<Vec<Kind>> {
+fn signs(text: &str) -> Option<Vec<TokenKind>> {
     let mut nags = Vec::new();
     let mut rest = text;
     while !rest.is_empty() {
         let (sign, nag) = SIGNS.iter().find(|(sign, _)| rest.starts_with(sign))?;
-        nags.push(Kind::Nag(*nag));
+        nags.push(TokenKind::Nag(*nag));
         rest = &rest[sign.len()..];
         if rest.starts_with(['!', '?']) && *nag <= 6 {
             rest = rest.trim_start_matches(['!', '?']);
@@ -260,15 +264,15 @@ mod tests {
             .map(|(text, number)| Numbered { number, text: text.to_owned() })
             .collect();
         let said = |token: &Token| match &token.kind {
-            Kind::Move(_, word) => word.clone(),
-            Kind::Nag(nag) => format!("${nag}"),
-            Kind::Comment(text) => format!("{{{text}}}"),
-            Kind::Open => "(".to_owned(),
-            Kind::Close => ")".to_owned(),
-            Kind::Result(result) => format!("={result}"),
-            Kind::NoMove(word) => format!("BAD:{word}"),
-            Kind::Unknown(word) => format!("?:{word}"),
-            Kind::OpenComment => "OPEN".to_owned(),
+            TokenKind::Move(_, word) => word.clone(),
+            TokenKind::Nag(nag) => format!("${nag}"),
+            TokenKind::Comment(text) => format!("{{{text}}}"),
+            TokenKind::Open => "(".to_owned(),
+            TokenKind::Close => ")".to_owned(),
+            TokenKind::Result(result) => format!("={result}"),
+            TokenKind::NoMove(word) => format!("BAD:{word}"),
+            TokenKind::Unknown(word) => format!("?:{word}"),
+            TokenKind::OpenComment => "OPEN".to_owned(),
         };
         let mut found = Vec::new();
         for_each_token(&lines, |token| found.push(said(&token)));

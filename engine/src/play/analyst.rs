@@ -83,7 +83,7 @@ pub struct Analyst {
 }
 
 /// Shown the search after each minibatch; `Break` ends it.
-pub type Watch<'a> = dyn FnMut(&View<'_, AnyWorld>) -> ControlFlow<()> + Send + 'a;
+pub type ViewWatch<'a> = dyn FnMut(&View<'_, AnyWorld>) -> ControlFlow<()> + Send + 'a;
 
 impl Analyst {
     /// Opens the network that `settings` name and reserves the tree's memory; blocks for a second or so.
@@ -170,7 +170,7 @@ impl Analyst {
         &mut self,
         game: &Game,
         effort: Effort,
-        watch: &mut Watch<'_>,
+        watch: &mut ViewWatch<'_>,
     ) -> Result<Snapshot<Action>, EvalError> {
         let settings = &self.settings;
         let (playouts, budget) = match effort {
@@ -193,7 +193,8 @@ impl Analyst {
         let mut root = self.session.set_root(&self.network, settings, self.tables.clone(), game);
         root.warnings.drain(..).for_each(|warning| self.warn(warning));
         let time = budget.map(|budget| budget.hard);
-        let control = Watched { time, over: AtomicBool::new(false), watch: Mutex::new(watch) };
+        let control =
+            WatchedSearch { time, over: AtomicBool::new(false), watch: Mutex::new(watch) };
         let outcome = self.session.run(&root, &plan, &control);
         outcome.error.map_or(Ok(outcome.snapshot), Err)
     }
@@ -254,13 +255,13 @@ fn alone(settings: Settings) -> Settings {
 }
 
 /// Ends a search by its time, or when the watcher says so.
-struct Watched<'a, 'b> {
+struct WatchedSearch<'a, 'b> {
     time: Option<Duration>,
     over: AtomicBool,
-    watch: Mutex<&'a mut Watch<'b>>,
+    watch: Mutex<&'a mut ViewWatch<'b>>,
 }
 
-impl Control<AnyWorld> for Watched<'_, '_> {
+impl Control<AnyWorld> for WatchedSearch<'_, '_> {
     fn tick(&self, view: &View<'_, AnyWorld>) -> ControlFlow<()> {
         let late = self.time.is_some_and(|time| view.elapsed() >= time);
         let mut watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner);

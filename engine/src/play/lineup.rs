@@ -33,11 +33,11 @@ pub struct LineupPlan {
 
 /// Players ready to search.
 pub struct Lineup {
-    players: Vec<Player>,
+    players: Vec<LineupPlayer>,
     nodes: u64,
 }
 
-struct Player {
+struct LineupPlayer {
     analyst: Analyst,
     settings: Settings,
     /// Share of noise; none for the first player of a network.
@@ -71,7 +71,7 @@ impl Lineup {
         let open = |settings: &Settings| Analyst::new(networks, settings.clone());
         let analyst = open(&first)?;
         let others = first.other_players(analyst.players());
-        let mut players = vec![Player { analyst, settings: first.clone(), noise: None }];
+        let mut players = vec![LineupPlayer { analyst, settings: first.clone(), noise: None }];
         for weights_file in others {
             let settings = Settings { weights_file, ..first.clone() };
             let known =
@@ -81,7 +81,7 @@ impl Lineup {
                 None => open(&settings)?,
             };
             let shared = players.iter().any(|player| player.analyst.network() == analyst.network());
-            players.push(Player { analyst, settings, noise: shared.then_some(plan.noise) });
+            players.push(LineupPlayer { analyst, settings, noise: shared.then_some(plan.noise) });
         }
         Ok(Lineup { players, nodes: plan.nodes })
     }
@@ -89,7 +89,7 @@ impl Lineup {
     /// The same players with trees of their own, for another thread.
     #[must_use]
     pub fn sibling(&self) -> Lineup {
-        let sibling = |player: &Player| Player {
+        let sibling = |player: &LineupPlayer| LineupPlayer {
             analyst: player.analyst.sibling(),
             settings: player.settings.clone(),
             noise: player.noise,

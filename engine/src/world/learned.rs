@@ -31,9 +31,9 @@ const MIN_CERTAINTY: f32 = 0.99;
 
 /// State of a node: predicted, or pending.
 #[derive(Clone, Debug)]
-pub struct State {
+pub struct LearnedState {
     /// Last predicted state, with its history.
-    known: rules::State,
+    known: rules::RulesState,
     /// Query that predicted it: repeated at each evaluation.
     origin: Option<(Chess, Action)>,
     mated: bool,
@@ -45,13 +45,13 @@ pub struct State {
     pending: Vec<Action>,
 }
 
-impl State {
+impl LearnedState {
     /// State of a search's root: real.
     #[must_use]
-    pub fn root(game: &Game) -> State {
-        let known = rules::State::root(game).with_position(grounded(game.position()));
+    pub fn root(game: &Game) -> LearnedState {
+        let known = rules::RulesState::root(game).with_position(grounded(game.position()));
         let legal = fingerprint(game.legal_actions().into_iter());
-        State { known, origin: None, mated: false, drawn: false, legal, pending: Vec::new() }
+        LearnedState { known, origin: None, mated: false, drawn: false, legal, pending: Vec::new() }
     }
 
     /// The predicted position; None while pending.
@@ -191,14 +191,14 @@ impl LearnedWorld {
     /// legal moves. Only then may the subtree be reused: the root's moves are real.
     #[must_use]
     pub fn came_true(&self, from: &Game, path: &[Action], now: &Game) -> bool {
-        let mut state = State::root(from);
+        let mut state = LearnedState::root(from);
         for action in path {
             let Some(prediction) = self.memory.get(state.state_key(), *action) else {
                 return false;
             };
             state.enter(*action, &prediction);
         }
-        let truth = State::root(now);
+        let truth = LearnedState::root(now);
         is_true(state.known.position(), now.position())
             && state.known.position().halfmoves() == now.position().halfmoves()
             && state.legal == truth.legal
@@ -231,7 +231,7 @@ impl LearnedWorld {
     /// Consumes the answer to the state's query; returns a leaf if nothing is pending then.
     fn resolve(
         &self,
-        state: &mut State,
+        state: &mut LearnedState,
         answer: Result<Imagined, Refusal>,
     ) -> Result<Option<Leaf<Action>>, EvalError> {
         let Ok(imagined) = answer else { return Ok(Some(Leaf::Refused)) };
@@ -279,11 +279,11 @@ pub fn ending(imagined: &Imagined) -> Option<Wdl> {
 }
 
 impl World for LearnedWorld {
-    type State = State;
+    type State = LearnedState;
     type Action = Action;
     type Error = EvalError;
 
-    fn step(&self, state: &mut State, action: Action) -> Option<Wdl> {
+    fn step(&self, state: &mut LearnedState, action: Action) -> Option<Wdl> {
         if !state.pending.is_empty() {
             state.pending.push(action);
             return None;
@@ -295,8 +295,8 @@ impl World for LearnedWorld {
         (state.pending.is_empty() && state.drawn).then_some(Wdl::DRAW)
     }
 
-    fn evaluate(&self, leaves: &[&State]) -> Result<Vec<Leaf<Action>>, EvalError> {
-        let mut states: Vec<State> = leaves.iter().map(|state| (*state).clone()).collect();
+    fn evaluate(&self, leaves: &[&LearnedState]) -> Result<Vec<Leaf<Action>>, EvalError> {
+        let mut states: Vec<LearnedState> = leaves.iter().map(|state| (*state).clone()).collect();
         let mut done: Vec<Option<Leaf<Action>>> = leaves.iter().map(|_| None).collect();
         loop {
             let mut pending_leaves = Vec::new();

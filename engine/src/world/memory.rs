@@ -52,14 +52,14 @@ struct CacheKey {
 }
 
 #[derive(Default)]
-struct Shard {
+struct CacheShard {
     young: HashMap<CacheKey, Arc<Prediction>>,
     old: HashMap<CacheKey, Arc<Prediction>>,
 }
 
 /// The cache. Shared by the threads of a search.
 pub struct PredictionCache {
-    shards: Vec<RwLock<Shard>>,
+    shards: Vec<RwLock<CacheShard>>,
     /// Maximum number of states of a generation.
     capacity: usize,
 }
@@ -100,14 +100,14 @@ impl PredictionCache {
         }
     }
 
-    fn keep(&self, shard: &mut Shard, cache_key: CacheKey, prediction: Arc<Prediction>) {
+    fn keep(&self, shard: &mut CacheShard, cache_key: CacheKey, prediction: Arc<Prediction>) {
         if shard.young.len() >= self.capacity {
             shard.old = std::mem::take(&mut shard.young);
         }
         shard.young.insert(cache_key, prediction);
     }
 
-    fn shard(&self, CacheKey { from, action }: CacheKey) -> Option<&RwLock<Shard>> {
+    fn shard(&self, CacheKey { from, action }: CacheKey) -> Option<&RwLock<CacheShard>> {
         self.shards.get((split_mix(from ^ u64::from(action)) % SHARDS as u64) as usize)
     }
 }

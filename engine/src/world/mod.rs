@@ -36,9 +36,9 @@ pub enum AnyWorld {
 #[derive(Debug)]
 pub enum AnyState {
     /// A state of a [`RulesWorld`].
-    Rules(rules::State),
+    Rules(rules::RulesState),
     /// A state of a [`LearnedWorld`].
-    Learned(learned::State),
+    Learned(learned::LearnedState),
 }
 
 impl Clone for AnyState {
@@ -49,7 +49,7 @@ impl Clone for AnyState {
         }
     }
 
-    /// See [`rules::State`]'s.
+    /// See [`rules::RulesState`]'s.
     fn clone_from(&mut self, other: &AnyState) {
         match (self, other) {
             (AnyState::Rules(state), AnyState::Rules(other)) => state.clone_from(other),
@@ -59,14 +59,14 @@ impl Clone for AnyState {
 }
 
 impl AnyState {
-    fn by_rules(&self) -> Option<&rules::State> {
+    fn by_rules(&self) -> Option<&rules::RulesState> {
         match self {
             AnyState::Rules(state) => Some(state),
             AnyState::Learned(_) => None,
         }
     }
 
-    fn imagined(&self) -> Option<&learned::State> {
+    fn imagined(&self) -> Option<&learned::LearnedState> {
         match self {
             AnyState::Rules(_) => None,
             AnyState::Learned(state) => Some(state),
@@ -79,8 +79,8 @@ impl AnyWorld {
     #[must_use]
     pub fn root(&self, game: &Game) -> AnyState {
         match self {
-            AnyWorld::Rules(_) => AnyState::Rules(rules::State::root(game)),
-            AnyWorld::Learned(_) => AnyState::Learned(learned::State::root(game)),
+            AnyWorld::Rules(_) => AnyState::Rules(rules::RulesState::root(game)),
+            AnyWorld::Learned(_) => AnyState::Learned(learned::LearnedState::root(game)),
         }
     }
 

@@ -97,7 +97,7 @@ pub fn params(seed: u64) -> Params {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::world::rules::State;
+    use crate::world::rules::RulesState;
     use chess::action::Action;
     use chess::game::Game;
     use mcts::{Leaf, Patient, Searcher, World};
@@ -105,7 +105,7 @@ mod tests {
     fn search(fen: &str, seed: u64, playouts: u64) -> Option<Action> {
         let game = Game::from_fen(fen, false).unwrap();
         let mut searcher = Searcher::new(params(seed), 16 << 20);
-        searcher.set_root(State::root(&game));
+        searcher.set_root(RulesState::root(&game));
         searcher.run(&world(seed), 1, Some(playouts), &Patient).best
     }
 
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn all_edges_are_equal() {
-        let state = State::root(&Game::default());
+        let state = RulesState::root(&Game::default());
         let Some(Leaf::Open { edges, .. }) = world(1).evaluate(&[&state]).unwrap().pop() else {
             panic!("the game has only begun");
         };

@@ -23,7 +23,7 @@ pub enum Scoring {
 
 /// A position and its reversible history.
 #[derive(Debug)]
-pub struct State {
+pub struct RulesState {
     position: Chess,
     /// Keys of the game's positions, the search root's last.
     game: Arc<[u64]>,
@@ -31,13 +31,17 @@ pub struct State {
     path: Vec<u64>,
 }
 
-impl Clone for State {
-    fn clone(&self) -> State {
-        State { position: self.position.clone(), game: self.game.clone(), path: self.path.clone() }
+impl Clone for RulesState {
+    fn clone(&self) -> RulesState {
+        RulesState {
+            position: self.position.clone(),
+            game: self.game.clone(),
+            path: self.path.clone(),
+        }
     }
 
     /// Called at the start of every descent: no allocation, and no write to the shared reference count of `game`.
-    fn clone_from(&mut self, other: &State) {
+    fn clone_from(&mut self, other: &RulesState) {
         self.position.clone_from(&other.position);
         if !Arc::ptr_eq(&self.game, &other.game) {
             self.game.clone_from(&other.game);
@@ -46,11 +50,11 @@ impl Clone for State {
     }
 }
 
-impl State {
+impl RulesState {
     /// The state at the root of a search.
     #[must_use]
-    pub fn root(game: &Game) -> State {
-        State { position: game.position().clone(), game: game.keys().into(), path: Vec::new() }
+    pub fn root(game: &Game) -> RulesState {
+        RulesState { position: game.position().clone(), game: game.keys().into(), path: Vec::new() }
     }
 
     /// Current position.
@@ -80,8 +84,8 @@ impl State {
     }
 
     /// Replaces the position, keeps the history.
-    pub(super) fn with_position(self, position: Chess) -> State {
-        State { position, ..self }
+    pub(super) fn with_position(self, position: Chess) -> RulesState {
+        RulesState { position, ..self }
     }
 
     /// Plies from the root of the search.
@@ -175,7 +179,7 @@ impl RulesWorld {
 
     /// Endgame-table result below the root, only directly after a capture or a pawn move: then it depends neither on
     /// repetitions nor on the fifty-move counter.
-    fn known(&self, state: &State) -> Option<Wdl> {
+    fn known(&self, state: &RulesState) -> Option<Wdl> {
         let tables = self.tables.as_ref()?;
         let position = &state.position;
         let fresh = position.halfmoves() == 0 && !state.path.is_empty();
@@ -269,11 +273,11 @@ pub fn check(answer: &Evaluation, moves: usize) -> Result<(), EvalError> {
 }
 
 impl World for RulesWorld {
-    type State = State;
+    type State = RulesState;
     type Action = Action;
     type Error = EvalError;
 
-    fn step(&self, state: &mut State, action: Action) -> Option<Wdl> {
+    fn step(&self, state: &mut RulesState, action: Action) -> Option<Wdl> {
         if !state.play(action) {
             log::error!("the tree holds {action:?}, which no piece can play");
             return Some(Wdl::DRAW);
@@ -282,7 +286,7 @@ impl World for RulesWorld {
         (state.is_drawn_by_path() && !state.position.is_checkmate()).then_some(Wdl::DRAW)
     }
 
-    fn evaluate(&self, leaves: &[&State]) -> Result<Vec<Leaf<Action>>, EvalError> {
+    fn evaluate(&self, leaves: &[&RulesState]) -> Result<Vec<Leaf<Action>>, EvalError> {
         let mut known: Vec<Option<Leaf<Action>>> = Vec::with_capacity(leaves.len());
         let mut open: Vec<(&Chess, MoveList)> = Vec::with_capacity(leaves.len());
         for state in leaves {
@@ -356,7 +360,7 @@ mod tests {
             ("r1bqkb1r/pppp1ppp/2n2n2/4p2Q/2B1P3/8/PPPP1PPP/RNB1K1NR b KQkq - 4 4", None),
         ] {
             let game = Game::from_fen(fen, false).unwrap();
-            let leaf = world.evaluate(&[&State::root(&game)]).unwrap().pop();
+            let leaf = world.evaluate(&[&RulesState::root(&game)]).unwrap().pop();
             let Some(Leaf::Open { value, edges }) = leaf else { panic!("{fen} is open") };
             assert_eq!(value == Wdl::WIN, mate.is_some());
             let sure = edges.iter().filter(|edge| edge.q == 1.0 && edge.policy == 1.0);

@@ -56,7 +56,7 @@ pub(super) struct AttentionBuffers {
     pub four: QuantizedShares,
     /// Scratch: all packed heads of one position (AMX).
     #[cfg(target_arch = "x86_64")]
-    pub board: amx::attention::Packed,
+    pub board: amx::attention::AttentionScratch,
 }
 
 /// A layer normalisation's result; rows = 64 × positions.
@@ -85,7 +85,7 @@ pub(super) struct FloatLayer {
     pub wide_scratch: Vec<f32>,
     /// Operands that attention by AMX keeps for the gradient; None if another kernel ran.
     #[cfg(target_arch = "x86_64")]
-    pub kept: Option<amx::gradient::Kept>,
+    pub kept: Option<amx::gradient::KeptOperands>,
 }
 
 /// One layer with int8 weights, reused by all of them; rows = 64 × positions.
@@ -256,7 +256,7 @@ pub struct Scratch {
     pub(super) bias_mix: Operand,
     /// Scratch: one packed head.
     #[cfg(target_arch = "x86_64")]
-    pub(super) head: amx::gradient::Packed,
+    pub(super) head: amx::gradient::GradientScratch,
     /// `[rows, outputs]`: gradient of a linear map's output.
     pub(super) dout: Operand,
     /// `[rows, ffn]`.

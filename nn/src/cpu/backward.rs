@@ -15,7 +15,7 @@ use crate::encode::board::MARKS;
 use crate::kernels::gemm::{Accumulate, Mat, matmul, multiply_transposed};
 use crate::kernels::ops;
 use crate::net::TOKENS;
-use crate::net::layout::{Block, Layout, TRANSITION_OUTPUTS};
+use crate::net::layout::{BlockLayout, Layout, TRANSITION_OUTPUTS};
 use std::ops::Range;
 
 /// Adds dL/d(parameters) of a forward pass that kept its layers and computed all heads; `w` is
@@ -60,7 +60,7 @@ pub fn backward(
 fn block(
     layout: &Layout,
     g: &mut Gradient<'_>,
-    places: &Block,
+    places: &BlockLayout,
     relations: &Relations,
     layer: &FloatLayer,
     s: &mut Scratch,

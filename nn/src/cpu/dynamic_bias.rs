@@ -9,7 +9,7 @@ use super::pieces::Pieces;
 use super::weights::Weights;
 use crate::kernels::gemm::{Accumulate, Mat, multiply_transposed};
 use crate::net::TOKENS;
-use crate::net::layout::{DynamicBias, Layout};
+use crate::net::layout::{DynamicBiasLayout, Layout};
 
 const SQUARE: usize = TOKENS * TOKENS;
 
@@ -17,7 +17,7 @@ const SQUARE: usize = TOKENS * TOKENS;
 /// compressed tokens of all squares, or of `pieces`.
 pub(super) fn shares(
     w: &Weights,
-    places: &DynamicBias,
+    places: &DynamicBiasLayout,
     pieces: Option<&Pieces>,
     buffers: &mut AttentionBuffers,
 ) {
@@ -51,7 +51,7 @@ pub(super) fn mix(layout: &Layout, w: &Weights, positions: usize, buffers: &mut 
 pub(super) fn backward(
     layout: &Layout,
     g: &mut Gradient<'_>,
-    places: &DynamicBias,
+    places: &DynamicBiasLayout,
     layer: &FloatLayer,
     s: &mut Scratch,
 ) {

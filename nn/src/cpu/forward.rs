@@ -27,7 +27,7 @@ use crate::kernels::amx::{epilogues, gradient};
 use crate::kernels::gemm::Operand;
 use crate::kernels::gemm::{Accumulate, Mat, matmul};
 use crate::kernels::ops;
-use crate::net::layout::{Block, Layout, RESULTS, TERMINALS, TRANSITION_OUTPUTS};
+use crate::net::layout::{BlockLayout, Layout, RESULTS, TERMINALS, TRANSITION_OUTPUTS};
 use crate::net::{BUCKETS, TOKENS};
 use std::ops::Range;
 
@@ -92,7 +92,7 @@ pub fn forward(
         None => {
             let count = if keep_layers { layout.blocks.len() } else { 1 };
             layers.resize_with(count, FloatLayer::default);
-            let trunk = Trunk { layout, w, keep: keep_layers };
+            let trunk = BlockContext { layout, w, keep: keep_layers };
             each(&mut |i, rows, pieces| {
                 let layer = &mut layers[if keep_layers { i } else { 0 }];
                 block(trunk, i, rows, pieces, relations, layer, stages);
@@ -145,7 +145,7 @@ fn embed(layout: &Layout, w: &Weights, items: &[Item<'_>], x: &mut Vec<f32>) {
 
 /// Shared by all blocks.
 #[derive(Clone, Copy)]
-struct Trunk<'a> {
+struct BlockContext<'a> {
     /// Parameter offsets.
     layout: &'a Layout,
     w: &'a Weights,
@@ -154,7 +154,7 @@ struct Trunk<'a> {
 }
 
 fn block(
-    trunk: Trunk<'_>,
+    trunk: BlockContext<'_>,
     i: usize,
     x: &mut [f32],
     mut pieces: Option<&mut Pieces>,
@@ -162,7 +162,7 @@ fn block(
     layer: &mut FloatLayer,
     stages: &mut Stages,
 ) {
-    let Trunk { layout, w, keep } = trunk;
+    let BlockContext { layout, w, keep } = trunk;
     let (places, width) = (&layout.blocks[i], layout.config.width);
     let rows = x.len() / width;
     stages.begin(Stage::Norm);
@@ -215,10 +215,15 @@ fn block(
 }
 
 /// Attention of all positions by AMX, from `layer.norm1` to `layer.mixed`; false without AMX.
-fn by_tiles(trunk: Trunk<'_>, places: &Block, layer: &mut FloatLayer, stages: &mut Stages) -> bool {
+fn by_tiles(
+    trunk: BlockContext<'_>,
+    places: &BlockLayout,
+    layer: &mut FloatLayer,
+    stages: &mut Stages,
+) -> bool {
     #[cfg(target_arch = "x86_64")]
     {
-        let Trunk { layout, w, keep } = trunk;
+        let BlockContext { layout, w, keep } = trunk;
         let FloatLayer { norm1, attention, mixed, kept, .. } = layer;
         let positions = norm1.out.rows() / TOKENS;
         // Put back only when it is filled completely.
@@ -244,7 +249,7 @@ struct Tiles<'a> {
     qkv: epilogues::Map<'a>,
     normed: &'a Operand,
     positions: usize,
-    kept: gradient::Kept,
+    kept: gradient::KeptOperands,
     /// Whether the weights are kept, too.
     keep: bool,
     mixed: &'a mut Operand,
@@ -252,7 +257,12 @@ struct Tiles<'a> {
 
 #[cfg(target_arch = "x86_64")]
 impl multihead::ByTiles for Tiles<'_> {
-    fn pack(&mut self, p: usize, board: &amx::Board<'_>, packed: &mut amx::Packed) -> bool {
+    fn pack(
+        &mut self,
+        p: usize,
+        board: &amx::Board<'_>,
+        packed: &mut amx::AttentionScratch,
+    ) -> bool {
         self.kept.hold(board.heads, board.dim, self.positions);
         let (scale, parts) = self.kept.parts(p);
         let rows = p * TOKENS..(p + 1) * TOKENS;
@@ -263,7 +273,7 @@ impl multihead::ByTiles for Tiles<'_> {
         true
     }
 
-    fn attend(&mut self, p: usize, board: &amx::Board<'_>, packed: &mut amx::Packed) {
+    fn attend(&mut self, p: usize, board: &amx::Board<'_>, packed: &mut amx::AttentionScratch) {
         let weights = self.keep.then(|| self.kept.weights(p));
         amx::attend(board, packed, weights, &mut |first, rows| {
             self.mixed.put(p * TOKENS + first, rows);

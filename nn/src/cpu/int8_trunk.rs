@@ -161,12 +161,17 @@ struct Tiles8<'a> {
 
 #[cfg(target_arch = "x86_64")]
 impl multihead::ByTiles for Tiles8<'_> {
-    fn pack(&mut self, p: usize, board: &amx::Board<'_>, packed: &mut amx::Packed) -> bool {
+    fn pack(
+        &mut self,
+        p: usize,
+        board: &amx::Board<'_>,
+        packed: &mut amx::AttentionScratch,
+    ) -> bool {
         self.qkv.heads(self.normed, p, packed.heads(board.heads));
         true
     }
 
-    fn attend(&mut self, p: usize, board: &amx::Board<'_>, packed: &mut amx::Packed) {
+    fn attend(&mut self, p: usize, board: &amx::Board<'_>, packed: &mut amx::AttentionScratch) {
         let width = board.heads * board.dim;
         amx::attend(board, packed, None, &mut |first, rows| {
             self.mixed.put(self.kernel, p * TOKENS + first, rows, width);

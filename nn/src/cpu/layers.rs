@@ -232,7 +232,7 @@ pub(super) fn norm(
     out.shape(w.arithmetic(), x.len() / width, width);
     #[cfg(target_arch = "x86_64")]
     if let (Some(unit), Some(out)) = (whole_rows(unit, 0, x.len()), whole_rows(out, 0, x.len())) {
-        return norm::bf16::norm(x, gamma, beta, norm::bf16::Kept { unit, scale }, out);
+        return norm::bf16::norm(x, gamma, beta, norm::bf16::KeptRows { unit, scale }, out);
     }
     size(scratch, 2 * ROWS_PER_PASS * width);
     let (scratch, units) = scratch.split_at_mut(ROWS_PER_PASS * width);

@@ -17,7 +17,7 @@ use crate::kernels::attention;
 use crate::kernels::gemm::{Accumulate, Mat, matmul};
 use crate::kernels::{norm, ops};
 use crate::net::TOKENS;
-use crate::net::layout::{Block, Layout};
+use crate::net::layout::{BlockLayout, Layout};
 #[cfg(target_arch = "x86_64")]
 use crate::precision::Arithmetic;
 
@@ -28,7 +28,7 @@ const SQUARE: usize = TOKENS * TOKENS;
 pub(super) fn position_bias(
     layout: &Layout,
     w: &Weights,
-    places: &Block,
+    places: &BlockLayout,
     relations: &Relations,
     positions: usize,
     buffers: &mut AttentionBuffers,
@@ -54,10 +54,15 @@ fn head_start(layout: &Layout, h: usize, part: usize) -> usize {
 #[cfg(target_arch = "x86_64")]
 pub(super) trait ByTiles {
     /// Multiplies and packs queries, keys and values of position `p`; false if the weights fill no blocks.
-    fn pack(&mut self, p: usize, board: &amx::Board<'_>, packed: &mut amx::Packed) -> bool;
+    fn pack(
+        &mut self,
+        p: usize,
+        board: &amx::Board<'_>,
+        packed: &mut amx::AttentionScratch,
+    ) -> bool;
 
     /// Attention of position `p`, packed, into the next product's input.
-    fn attend(&mut self, p: usize, board: &amx::Board<'_>, packed: &mut amx::Packed);
+    fn attend(&mut self, p: usize, board: &amx::Board<'_>, packed: &mut amx::AttentionScratch);
 }
 
 /// Attention of all positions by AMX; false if it does not apply, and nothing is done.
@@ -65,7 +70,7 @@ pub(super) trait ByTiles {
 pub(super) fn by_tiles(
     layout: &Layout,
     w: &Weights,
-    places: &Block,
+    places: &BlockLayout,
     buffers: &mut AttentionBuffers,
     positions: usize,
     work: &mut impl ByTiles,
@@ -89,7 +94,7 @@ pub(super) fn by_tiles(
 fn board<'a>(
     layout: &Layout,
     w: &'a Weights,
-    places: &Block,
+    places: &BlockLayout,
     bias_mix: &'a [f32],
     (p, positions): (usize, usize),
 ) -> Option<amx::Board<'a>> {
@@ -113,7 +118,7 @@ fn board<'a>(
 pub(super) fn weigh(
     layout: &Layout,
     w: &Weights,
-    places: &Block,
+    places: &BlockLayout,
     buffers: &mut AttentionBuffers,
     p: usize,
     mixed: &mut [f32],
@@ -146,7 +151,7 @@ pub(super) fn weigh(
 pub(super) fn attend(
     layout: &Layout,
     w: &Weights,
-    places: &Block,
+    places: &BlockLayout,
     buffers: &mut AttentionBuffers,
     p: usize,
     mixed: &mut [f32],
@@ -180,7 +185,7 @@ pub(super) fn attend(
 pub(super) fn backward(
     layout: &Layout,
     g: &mut Gradient<'_>,
-    places: &Block,
+    places: &BlockLayout,
     layer: &FloatLayer,
     s: &mut Scratch,
 ) {
@@ -203,7 +208,7 @@ pub(super) fn backward(
 fn position_by_tiles(
     layout: &Layout,
     g: &mut Gradient<'_>,
-    places: &Block,
+    places: &BlockLayout,
     layer: &FloatLayer,
     s: &mut Scratch,
     p: usize,
@@ -231,7 +236,7 @@ fn position_by_tiles(
 fn head_by_head(
     layout: &Layout,
     g: &mut Gradient<'_>,
-    places: &Block,
+    places: &BlockLayout,
     layer: &FloatLayer,
     s: &mut Scratch,
     p: usize,

@@ -8,7 +8,7 @@ use crate::encode::Item;
 use crate::kernels::gemm::{Accumulate, Mat, matmul};
 use crate::kernels::norm;
 use crate::net::TOKENS;
-use crate::net::layout::{Block, Layout};
+use crate::net::layout::{BlockLayout, Layout};
 use std::ops::Range;
 
 const SQUARE: usize = TOKENS * TOKENS;
@@ -107,7 +107,7 @@ impl Pieces {
         &mut self,
         layout: &Layout,
         w: &Weights,
-        places: &Block,
+        places: &BlockLayout,
         relations: &Relations,
         (qkv, bias_mix): (&[f32], &[f32]),
         mixed: &mut [f32],

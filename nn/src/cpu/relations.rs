@@ -9,7 +9,7 @@ const SQUARE: usize = TOKENS * TOKENS;
 
 /// One entry of a position's `[64, 64]` and the kind of relation there.
 #[derive(Clone, Copy)]
-struct Entry {
+struct RelationEntry {
     at: u16,
     relation: u8,
 }
@@ -17,7 +17,7 @@ struct Entry {
 /// The relations of all positions of a pass.
 #[derive(Default)]
 pub(super) struct Relations {
-    entries: Vec<Entry>,
+    entries: Vec<RelationEntry>,
     /// Where each position's entries end.
     ends: Vec<usize>,
 }
@@ -29,7 +29,8 @@ impl Relations {
         self.ends.clear();
         for item in items {
             item.features.attacks(|attack| {
-                let entry = |(at, relation)| Entry { at: at as u16, relation: relation as u8 };
+                let entry =
+                    |(at, relation)| RelationEntry { at: at as u16, relation: relation as u8 };
                 self.entries.extend(attack.entries().map(entry));
             });
             self.ends.push(self.entries.len());
@@ -37,7 +38,7 @@ impl Relations {
     }
 
     /// Each position's entries.
-    fn positions(&self) -> impl Iterator<Item = &[Entry]> {
+    fn positions(&self) -> impl Iterator<Item = &[RelationEntry]> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         starts.zip(&self.ends).map(|(start, &end)| &self.entries[start..end])
     }

@@ -12,7 +12,7 @@ use std::ops::Range;
 
 /// Offsets of one transformer block's parameters.
 #[derive(Clone, Debug)]
-pub struct Block {
+pub struct BlockLayout {
     /// Before attention.
     pub norm1: Norm,
     /// `[width, 3 * width]`: queries of all heads, then keys, then values.
@@ -20,7 +20,7 @@ pub struct Block {
     /// `[heads, 64, 64]`, added to the scaled scores (query row, key column).
     pub attention_bias: Range<usize>,
     /// Position-dependent attention bias.
-    pub dynamic_bias: Option<DynamicBias>,
+    pub dynamic_bias: Option<DynamicBiasLayout>,
     /// `[heads, RELATIONS]`: attention bias of each attack relation.
     pub relations: Option<Range<usize>>,
     /// `[width, width]`: output projection of attention.
@@ -33,7 +33,7 @@ pub struct Block {
     pub down: Linear,
 }
 
-impl Block {
+impl BlockLayout {
     /// Whether the attention bias depends on the position.
     #[must_use]
     pub fn has_position_bias(&self) -> bool {
@@ -43,7 +43,7 @@ impl Block {
 
 /// Offsets of a block's position-dependent attention bias.
 #[derive(Clone, Debug)]
-pub struct DynamicBias {
+pub struct DynamicBiasLayout {
     /// `[width, channels]`.
     pub compress: Linear,
     /// `[64 * channels, hidden]`.
@@ -125,7 +125,7 @@ pub struct Layout {
     /// `[rank, 64, 64]`: patterns of every block's dynamic attention bias; empty without.
     pub bias_basis: Range<usize>,
     /// The trunk's blocks.
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<BlockLayout>,
     /// After the last block.
     pub norm: Norm,
     /// `[width, columns.all()]`.
@@ -173,7 +173,7 @@ impl Layout {
             None => b.len..b.len,
         };
         let blocks = (0..c.layers)
-            .map(|i| Block {
+            .map(|i| BlockLayout {
                 norm1: b.norm(&format!("block{i}.norm1"), c.width),
                 qkv: b.linear(&format!("block{i}.qkv"), c.width, 3 * c.width, fan_in(c.width)),
                 attention_bias: b.param(
@@ -186,7 +186,7 @@ impl Layout {
                     let mut part = |part: &str, inputs: usize, outputs: usize| {
                         b.linear(&format!("{name}.{part}"), inputs, outputs, fan_in(inputs))
                     };
-                    DynamicBias {
+                    DynamicBiasLayout {
                         compress: part("compress", c.width, sizes.channels),
                         hidden: part("hidden", flat, sizes.hidden),
                         mix: part("mix", sizes.hidden, c.heads * sizes.rank),

@@ -116,7 +116,7 @@ impl Trunk {
 }
 
 impl Block {
-    fn load(places: &layout::Block, heads: usize, from: &Loader) -> Block {
+    fn load(places: &layout::BlockLayout, heads: usize, from: &Loader) -> Block {
         Block {
             norm1: from.norm(&places.norm1),
             qkv: from.linear(&places.qkv),

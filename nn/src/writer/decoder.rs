@@ -3,8 +3,8 @@
 //!
 //! `train::writer` computes the same with burn; a test there compares both.
 
-use super::layout::{HEADS, Layout, POINTER, ROWS, WIDTH, number, rows, seen_until};
-use super::word::{BUCKETS, Kind, NAMES, Step};
+use super::layout::{HEADS, POINTER, ROWS, WIDTH, WriterLayout, number, rows, seen_until};
+use super::word::{BUCKETS, Kind, NAMES, WordChoice};
 use super::{Allowed, Trace, Writer};
 use crate::evaluator::EvalError;
 use crate::kernels::Isa;
@@ -22,7 +22,7 @@ const DIM: usize = WIDTH / HEADS;
 /// The decoder's parameters.
 #[derive(Clone, Debug)]
 pub struct DecoderWeights {
-    pub(super) layout: Layout,
+    pub(super) layout: WriterLayout,
     pub(super) values: Vec<f32>,
     /// `[NAMES, WIDTH]`: embedding of every name, as a word's node and as its parent.
     own: Vec<f32>,
@@ -60,11 +60,11 @@ impl DecoderWeights {
     /// None if `values` does not have the layout's length.
     #[must_use]
     pub fn new(values: Vec<f32>) -> Option<DecoderWeights> {
-        let layout = Layout::new();
+        let layout = WriterLayout::new();
         (values.len() == layout.len).then(|| DecoderWeights::with_layout(layout, values))
     }
 
-    fn with_layout(layout: Layout, values: Vec<f32>) -> DecoderWeights {
+    fn with_layout(layout: WriterLayout, values: Vec<f32>) -> DecoderWeights {
         let named = |map: &std::ops::Range<usize>| {
             let mut out = vec![0.0; NAMES * WIDTH];
             let names = values[layout.names.clone()].chunks_exact(layout.names.len() / NAMES);
@@ -82,14 +82,14 @@ impl DecoderWeights {
     /// Random initial values, for tests and the start of a training.
     #[must_use]
     pub fn untrained(seed: u64) -> DecoderWeights {
-        let layout = Layout::new();
+        let layout = WriterLayout::new();
         let values = layout.init(seed);
         DecoderWeights::with_layout(layout, values)
     }
 
     /// Offsets of the parameters in the flat vector.
     #[must_use]
-    pub fn layout(&self) -> &Layout {
+    pub fn layout(&self) -> &WriterLayout {
         &self.layout
     }
 
@@ -124,7 +124,7 @@ impl DecoderWeights {
 
 /// KV cache of one block.
 #[derive(Clone, Debug, Default)]
-struct Memory {
+struct KvCache {
     /// `[words, WIDTH]`.
     keys: Vec<f32>,
     values: Vec<f32>,
@@ -137,7 +137,7 @@ pub struct Decoder {
     read: Option<Trace>,
     /// First position from which each word is masked.
     until: Vec<usize>,
-    memory: Vec<Memory>,
+    memory: Vec<KvCache>,
     /// `[words, POINTER]`: pointer key of each word.
     pointed: Vec<f32>,
     /// `[WIDTH]`: hidden state after the last word.
@@ -148,7 +148,7 @@ impl Decoder {
     /// A decoder without a trace.
     #[must_use]
     pub fn new(weights: Arc<DecoderWeights>) -> Decoder {
-        let memory = vec![Memory::default(); weights.layout.blocks.len()];
+        let memory = vec![KvCache::default(); weights.layout.blocks.len()];
         let (until, pointed, last) = (Vec::new(), Vec::new(), Vec::new());
         Decoder { weights, read: None, until, memory, pointed, last }
     }
@@ -156,7 +156,7 @@ impl Decoder {
     fn forget(&mut self) {
         self.read = None;
         self.pointed.clear();
-        self.memory.iter_mut().for_each(|memory| *memory = Memory::default());
+        self.memory.iter_mut().for_each(|memory| *memory = KvCache::default());
     }
 
     /// Reads the unread words of `trace`.
@@ -199,7 +199,7 @@ impl Decoder {
     /// Logits of the word after the last one of `trace`: its kind, its source among all words (minus infinity
     /// for masked ones), its bucket.
     #[must_use]
-    pub fn logits(&mut self, trace: &Trace) -> Logits {
+    pub fn logits(&mut self, trace: &Trace) -> WordLogits {
         self.read(trace);
         let (w, last) = (&self.weights, &self.last);
         let query = w.linear(&w.layout.query, last);
@@ -214,7 +214,7 @@ impl Decoder {
                 false => f32::NEG_INFINITY,
             })
             .collect();
-        Logits {
+        WordLogits {
             kind: w.linear(&w.layout.kind, last),
             source,
             bucket: w.linear(&w.layout.bucket, last),
@@ -224,7 +224,7 @@ impl Decoder {
 
 /// Logits of the next word.
 #[derive(Clone, Debug)]
-pub struct Logits {
+pub struct WordLogits {
     /// `[Kind::WRITTEN]`.
     pub kind: Vec<f32>,
     /// `[words]`.
@@ -234,7 +234,7 @@ pub struct Logits {
 }
 
 impl Writer for Decoder {
-    fn next(&mut self, trace: &Trace, allowed: &[Allowed]) -> Result<Step, EvalError> {
+    fn next(&mut self, trace: &Trace, allowed: &[Allowed]) -> Result<WordChoice, EvalError> {
         if let Some(forced) = forced(trace, allowed) {
             return Ok(forced);
         }
@@ -245,20 +245,20 @@ impl Writer for Decoder {
         }
         let (kind, source) = likeliest(&logits, trace, allowed);
         let bucket = if trace.has_bucket(kind) { expected(&logits.bucket) } else { 0 };
-        Ok(Step { kind, source, bucket })
+        Ok(WordChoice { kind, source, bucket })
     }
 }
 
 /// The next word if there is no choice: it needs no pass, and is read in one pass with the words after it.
-fn forced(trace: &Trace, allowed: &[Allowed]) -> Option<Step> {
+fn forced(trace: &Trace, allowed: &[Allowed]) -> Option<WordChoice> {
     let [Allowed { kind, sources }] = allowed else { return None };
     let [source] = sources[..] else { return None };
-    (!trace.has_bucket(*kind)).then_some(Step { kind: *kind, source, bucket: 0 })
+    (!trace.has_bucket(*kind)).then_some(WordChoice { kind: *kind, source, bucket: 0 })
 }
 
 /// The likeliest pair of kind and source, of the words allowed or else of all whose source suits their kind.
 /// Independent argmaxes could combine halves of two near words.
-fn likeliest(logits: &Logits, trace: &Trace, allowed: &[Allowed]) -> (Kind, usize) {
+fn likeliest(logits: &WordLogits, trace: &Trace, allowed: &[Allowed]) -> (Kind, usize) {
     let fits = |kind: Kind, source: usize| match allowed {
         [] => kind.sources().contains(&trace.words()[source].kind),
         allowed => allowed.iter().any(|allowed| allowed.has(kind, Some(source))),
@@ -304,7 +304,7 @@ fn embed(w: &DecoderWeights, trace: &Trace, first: usize) -> Vec<f32> {
 }
 
 /// One word's attention over the words at `seen`, `[WIDTH]`.
-fn attend(query: &[f32], memory: &Memory, seen: &[usize]) -> Vec<f32> {
+fn attend(query: &[f32], memory: &KvCache, seen: &[usize]) -> Vec<f32> {
     let mut out = vec![0.0; WIDTH];
     let scale = (DIM as f32).sqrt().recip();
     for (head, out) in out.chunks_exact_mut(DIM).enumerate() {

@@ -1,7 +1,7 @@
 //! A decoder's file: its parameters, 16 bits per number.
 
 use super::decoder::DecoderWeights;
-use super::layout::Layout;
+use super::layout::WriterLayout;
 use crate::parameter_file::{
     CheckpointError, Format, Precision, Tensor, format_error, parameters, read, write,
 };
@@ -17,7 +17,7 @@ impl DecoderWeights {
     /// Not a decoder's file of this version.
     pub fn from_bytes(bytes: &[u8]) -> Result<DecoderWeights, CheckpointError> {
         let (tensors, _) = FORMAT.open(bytes)?;
-        let layout = Layout::new();
+        let layout = WriterLayout::new();
         let values = parameters(&layout.params, &tensors, |_| ())?;
         let length = values.len();
         DecoderWeights::new(values)

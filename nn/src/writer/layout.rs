@@ -78,7 +78,7 @@ pub fn seen_until(words: &[Word]) -> Vec<usize> {
 
 /// Offsets of one block's parameters.
 #[derive(Clone, Debug)]
-pub struct Block {
+pub struct WriterBlockLayout {
     /// Before attention.
     pub norm1: Norm,
     /// `[WIDTH, 3 * WIDTH]`: queries of all heads, then keys, then values.
@@ -95,7 +95,7 @@ pub struct Block {
 
 /// Offsets of all parameters.
 #[derive(Clone, Debug)]
-pub struct Layout {
+pub struct WriterLayout {
     /// In the order of the flat vector.
     pub params: Vec<Param>,
     /// `[FACTS, WIDTH]`.
@@ -111,7 +111,7 @@ pub struct Layout {
     /// `[NAME, WIDTH]`: projection of a name as its parent.
     pub parent: Range<usize>,
     /// In order.
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<WriterBlockLayout>,
     /// After the last block.
     pub norm: Norm,
     /// `[WIDTH, Kind::WRITTEN]`.
@@ -133,13 +133,13 @@ fn scaled(size: f32, inputs: usize) -> Init {
     Init::Normal(size / (inputs as f32).sqrt())
 }
 
-impl Layout {
+impl WriterLayout {
     /// The only one there is.
     #[must_use]
     #[expect(clippy::new_without_default, reason = "a layout is computed")]
-    pub fn new() -> Layout {
+    pub fn new() -> WriterLayout {
         let mut b = Builder::default();
-        Layout {
+        WriterLayout {
             facts: b.param("embed.facts", &[FACTS, WIDTH], Init::Normal(0.5)),
             // Minimax does not need them: small, so that they add little noise at first.
             moves: b.param("embed.moves", &[MOVES, WIDTH], Init::Normal(0.02)),
@@ -148,7 +148,7 @@ impl Layout {
             own: b.param("embed.own", &[NAME, WIDTH], fan_in(NAME)),
             parent: b.param("embed.parent", &[NAME, WIDTH], fan_in(NAME)),
             blocks: (0..LAYERS)
-                .map(|i| Block {
+                .map(|i| WriterBlockLayout {
                     norm1: b.norm(&format!("block{i}.norm1"), WIDTH),
                     qkv: b.linear(&format!("block{i}.qkv"), WIDTH, 3 * WIDTH, fan_in(WIDTH)),
                     out: b.linear(&format!("block{i}.out"), WIDTH, WIDTH, scaled(0.5, WIDTH)),
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn a_decoder_is_small() {
-        let layout = Layout::new();
+        let layout = WriterLayout::new();
         assert_eq!(layout.params.last().map(|param| param.range.end), Some(layout.len));
         assert!(layout.len < 550_000, "{}", layout.len);
         assert_eq!(layout.init(1), layout.init(1));

@@ -16,7 +16,7 @@ pub mod word;
 
 pub use decoder::{Decoder, DecoderWeights};
 pub use trace::Trace;
-pub use word::{Backup, Kind, Shape, Step, Word};
+pub use word::{Backup, Kind, Shape, Word, WordChoice};
 
 use crate::evaluator::EvalError;
 
@@ -44,7 +44,7 @@ pub trait Writer {
     ///
     /// # Errors
     /// The writer fails.
-    fn next(&mut self, trace: &Trace, allowed: &[Allowed]) -> Result<Step, EvalError>;
+    fn next(&mut self, trace: &Trace, allowed: &[Allowed]) -> Result<WordChoice, EvalError>;
 }
 
 #[cfg(test)]

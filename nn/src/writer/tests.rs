@@ -1,8 +1,8 @@
 //! The decoder, its file, and masks. `train::writer` compares it with its twin in burn.
 
 use super::decoder::{Decoder, DecoderWeights};
-use super::layout::Layout;
-use super::{Allowed, Backup, Kind, Shape, Step, Trace, Writer};
+use super::layout::WriterLayout;
+use super::{Allowed, Backup, Kind, Shape, Trace, WordChoice, Writer};
 use crate::encode::MoveCode;
 use crate::testing::trace;
 use std::sync::Arc;
@@ -27,12 +27,12 @@ fn a_mask_leaves_no_other_word() {
     for kind in [Kind::Expand, Kind::Decide] {
         let allowed = Allowed { kind, sources: vec![3] };
         let step = decoder.next(&trace, &[allowed]).unwrap();
-        assert_eq!(step, Step { kind, source: 3, bucket: 0 });
+        assert_eq!(step, WordChoice { kind, source: 3, bucket: 0 });
     }
     // Another trace is read anew, and NaN is reported.
     let other = Trace::new(Shape { breadth: 3, depth: 1 }, Backup::Minimax);
     assert_eq!(decoder.logits(&other).source.len(), 2);
-    let broken = vec![f32::NAN; Layout::new().len];
+    let broken = vec![f32::NAN; WriterLayout::new().len];
     let mut broken = Decoder::new(Arc::new(DecoderWeights::new(broken).unwrap()));
     assert!(broken.next(&trace, &[]).is_err());
 }
@@ -43,7 +43,7 @@ fn an_untrained_word_has_a_suitable_source() {
     for seed in 0..6 {
         let mut decoder = Decoder::new(Arc::new(DecoderWeights::untrained(seed)));
         trace(seed, |part| {
-            let Step { kind, source, .. } = decoder.next(part, &[]).unwrap();
+            let WordChoice { kind, source, .. } = decoder.next(part, &[]).unwrap();
             assert!(kind.sources().contains(&part.words()[source].kind), "{kind:?} from {source}");
             written += 1;
         });

@@ -1,7 +1,7 @@
 //! A search as a sequence of words. Appending a word derives its node, level and move from its source. Only the
 //! kind of its source is checked, no other order.
 
-use super::word::{Backup, ITEMS, Kind, NAMES, Shape, Step, Word};
+use super::word::{Backup, ITEMS, Kind, NAMES, Shape, Word, WordChoice};
 use crate::encode::MoveCode;
 use std::fmt;
 
@@ -175,7 +175,7 @@ impl Trace {
     ///
     /// # Errors
     /// It has no suitable source, a node is evaluated twice, or there are no more names; nothing is appended.
-    pub fn write(&mut self, step: Step) -> Result<(), Fault> {
+    pub fn write(&mut self, step: WordChoice) -> Result<(), Fault> {
         let word = self.resolve(step)?;
         match word.kind {
             Kind::Child => {
@@ -196,8 +196,8 @@ impl Trace {
     }
 
     /// The word that `step` would append.
-    fn resolve(&self, step: Step) -> Result<Word, Fault> {
-        let Step { kind, source, bucket } = step;
+    fn resolve(&self, step: WordChoice) -> Result<Word, Fault> {
+        let WordChoice { kind, source, bucket } = step;
         let found = self.words.get(source);
         let suits = found.filter(|found| kind.sources().contains(&found.kind));
         let from = *suits.ok_or(Fault::Source { kind, found: found.map(|word| word.kind) })?;
@@ -240,8 +240,8 @@ mod tests {
         MoveCode { from, to, promotion: 0 }
     }
 
-    fn step(kind: Kind, source: usize, bucket: u8) -> Step {
-        Step { kind, source, bucket }
+    fn step(kind: Kind, source: usize, bucket: u8) -> WordChoice {
+        WordChoice { kind, source, bucket }
     }
 
     #[test]

@@ -162,7 +162,7 @@ impl Backup {
 
 /// A writer's decision: everything else about a word follows from its source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct WordChoice {
     /// Kind of the word.
     pub kind: Kind,
     /// Index of its source in the trace.

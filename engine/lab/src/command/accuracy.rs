@@ -3,7 +3,7 @@
 use crate::measure::accuracy;
 use clap::Args;
 use engine::command::args::positive;
-use engine::command::output::{Failure, Sink};
+use engine::command::output::{Failure, StdoutSink};
 use engine::process::interrupt::raised_by_ctrl_c;
 use nn::kernels::Isa;
 use nn::kernels::gemm::Method;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// Measure the network without search: held-out games, random boards, puzzles.
 #[derive(Args, Debug)]
-pub struct Accuracy {
+pub struct AccuracyArgs {
     /// Data files (MAVG1, PVGR1 or SELF1); every 50th game of each is held out
     files: Vec<PathBuf>,
     /// Network file; the built-in network without it
@@ -65,13 +65,13 @@ pub struct Accuracy {
     threads: Option<NonZeroUsize>,
 }
 
-impl Accuracy {
+impl AccuracyArgs {
     /// Measures and prints.
     ///
     /// # Errors
     /// There is nothing to measure, or the network or a file cannot be used.
     pub fn run(&self) -> Result<(), Failure> {
-        let mut out = Sink::default();
+        let mut out = StdoutSink::default();
         let plan = accuracy::Accuracy { stop: raised_by_ctrl_c()?, ..self.plan() };
         plan.run(&mut |line| out.say(line))?;
         out.end()
@@ -112,11 +112,11 @@ mod tests {
     use train::data::record::{Format, GameResult, Header, MavgGame};
     use train::data::{Game, GameWriter};
 
-    fn parse(words: &[&str]) -> Result<Accuracy, clap::Error> {
+    fn parse(words: &[&str]) -> Result<AccuracyArgs, clap::Error> {
         let words = ["mavka", "accuracy"].iter().chain(words);
         let matches = Cli::command().try_get_matches_from(words)?;
         let (_, own) = matches.subcommand().expect("accuracy");
-        Accuracy::from_arg_matches(own)
+        AccuracyArgs::from_arg_matches(own)
     }
 
     /// Output, and the result.

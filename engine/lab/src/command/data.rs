@@ -1,9 +1,9 @@
 //! `mavka-lab data`: arguments and output of [`crate::measure::data`].
 
 use super::args::read_share;
-use crate::measure::data::{self, Report};
+use crate::measure::data::{self, DataReport};
 use clap::Args;
-use engine::command::output::{Failure, Sink};
+use engine::command::output::{Failure, StdoutSink};
 use engine::process::errors::FileError;
 use engine::process::files::read_whole_text;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use train::data::{Kinds, MixConfig, MixSource, exclude_from_files};
 
 /// Arguments of `mavka-lab data`.
 #[derive(Args, Debug)]
-pub struct Data {
+pub struct DataArgs {
     /// Data files (MAVG1, PVGR1 or SELF1), each with its share of the examples
     #[arg(required = true, value_name = "FILE[=SHARE]", value_parser = read_share)]
     files: Vec<(PathBuf, f64)>,
@@ -38,19 +38,19 @@ pub struct Data {
     seed: u64,
 }
 
-impl Data {
+impl DataArgs {
     /// Reads and prints.
     ///
     /// # Errors
     /// A file or a setting cannot be used.
     pub fn run(&self) -> Result<(), Failure> {
         let report = self.read()?;
-        let mut out = Sink::default();
+        let mut out = StdoutSink::default();
         out.say(&report);
         out.end()
     }
 
-    fn read(&self) -> Result<Report, Failure> {
+    fn read(&self) -> Result<DataReport, Failure> {
         let source =
             |(path, weight): &(PathBuf, f64)| MixSource { path: path.clone(), weight: *weight };
         let mut config = MixConfig::new(self.files.iter().map(source).collect());
@@ -91,8 +91,8 @@ mod tests {
         path
     }
 
-    fn data(path: &Path) -> Data {
-        Data {
+    fn data(path: &Path) -> DataArgs {
+        DataArgs {
             files: vec![(path.to_owned(), 1.0)],
             seconds: 0.0,
             kinds: None,
@@ -120,9 +120,10 @@ mod tests {
         assert!(
             data(Path::new("no/such/file")).run().unwrap_err().to_string().contains("no/such/file")
         );
-        let no_time = Data { seconds: -1.0, ..data(Path::new("no/such/file")) };
+        let no_time = DataArgs { seconds: -1.0, ..data(Path::new("no/such/file")) };
         assert!(no_time.run().unwrap_err().to_string().contains("negative"));
-        let no_kinds = Data { kinds: Some("no/kinds".into()), ..data(Path::new("no/such/file")) };
+        let no_kinds =
+            DataArgs { kinds: Some("no/kinds".into()), ..data(Path::new("no/such/file")) };
         assert!(no_kinds.run().unwrap_err().to_string().contains("no/kinds"));
     }
 }

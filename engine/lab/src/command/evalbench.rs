@@ -1,14 +1,14 @@
 //! `mavka-lab evalbench`: output of [`crate::speed::evalbench`].
 
 use crate::speed::evalbench::EvalBench;
-use engine::command::output::{Failure, Sink};
+use engine::command::output::{Failure, StdoutSink};
 
 /// Measures and prints.
 ///
 /// # Errors
 /// The weights file cannot be used, or the network or the device fails.
 pub fn run(bench: &EvalBench) -> Result<(), Failure> {
-    let mut out = Sink::default();
+    let mut out = StdoutSink::default();
     bench.run(&mut |line| out.say(line))?;
     out.end()
 }

@@ -5,13 +5,13 @@ use super::game_team::GameTeam;
 use crate::games::LearnError;
 use crate::games::exam::Solved;
 use crate::games::league::league;
-use crate::games::learn::{Limit, learn};
+use crate::games::learn::{LearnLimit, learn};
 use crate::games::measure::{Measurement, measure};
 use crate::games::settings::Settings;
 use crate::games::team::matchmaker::Matchmaker;
 use crate::games::team::table::TeamSettings;
 use clap::{Args, Subcommand};
-use engine::command::output::{Failure, Sink};
+use engine::command::output::{Failure, StdoutSink};
 use engine::process::interrupt::raised_by_ctrl_c;
 use games::connect4::ConnectFour;
 use games::hex::Hex;
@@ -22,15 +22,15 @@ use std::path::{Path, PathBuf};
 #[derive(Args)]
 pub struct Games {
     #[command(subcommand)]
-    game: Which,
+    game: BoardGame,
 }
 
 #[derive(Subcommand)]
-enum Which {
+enum BoardGame {
     /// Connect Four
     Connect4 {
         #[command(subcommand)]
-        task: Task,
+        task: GameTask,
         /// Columns and rows of the board
         #[arg(long, default_value = "7x6", value_name = "COLUMNSxROWS", global = true)]
         size: String,
@@ -38,7 +38,7 @@ enum Which {
     /// Hex
     Hex {
         #[command(subcommand)]
-        task: Task,
+        task: GameTask,
         /// Cells a side
         #[arg(long, default_value_t = 5, value_name = "N", global = true)]
         size: usize,
@@ -46,13 +46,13 @@ enum Which {
 }
 
 #[derive(Subcommand)]
-enum Task {
+enum GameTask {
     /// Learn by self-play; run again with the same folder to go on
     Learn(Learn),
     /// Compare a network with exact results
     Measure(Measure),
     /// One network with and without search against plain tree search (paper 000, table 1)
-    League(League),
+    League(GameLeagueArgs),
     /// Compare a team of players with its first one, by exact results (paper 003)
     Team(GameTeam),
 }
@@ -125,7 +125,7 @@ struct Measure {
 }
 
 #[derive(Args)]
-struct League {
+struct GameLeagueArgs {
     /// The network
     network: PathBuf,
     /// The league: games, table.csv, league.svg; run again with the same folder to go on
@@ -143,8 +143,8 @@ impl Games {
     /// The board is not supported, a file cannot be used, or the run belongs to other settings.
     pub fn run(self) -> Result<(), Failure> {
         match self.game {
-            Which::Connect4 { task, size } => task.run(&board(&size)?),
-            Which::Hex { task, size } => task.run(&Hex::new(size)?),
+            BoardGame::Connect4 { task, size } => task.run(&board(&size)?),
+            BoardGame::Hex { task, size } => task.run(&Hex::new(size)?),
         }
     }
 }
@@ -163,13 +163,13 @@ fn board(size: &str) -> Result<ConnectFour, String> {
     Ok(ConnectFour::new(columns, rows))
 }
 
-impl Task {
+impl GameTask {
     fn run<G: Solved>(&self, game: &G) -> Result<(), Failure> {
         match self {
-            Task::Learn(task) => task.run(game),
-            Task::Measure(task) => task.run(game),
-            Task::League(task) => task.run(game),
-            Task::Team(task) => task.run(game),
+            GameTask::Learn(task) => task.run(game),
+            GameTask::Measure(task) => task.run(game),
+            GameTask::League(task) => task.run(game),
+            GameTask::Team(task) => task.run(game),
         }
     }
 }
@@ -195,13 +195,13 @@ impl Learn {
             distance: self.distance.max(1e-3),
             matchmaker: self.matchmaker,
         });
-        let limit = Limit {
+        let limit = LearnLimit {
             hours: self.hours.unwrap_or(f64::INFINITY),
             generations: self.generations.unwrap_or(usize::MAX),
         };
         let stop = raised_by_ctrl_c()?;
         let rows = learn(game, &settings, &self.folder, self.threads.max(1), limit, &stop)?;
-        let mut out = Sink::default();
+        let mut out = StdoutSink::default();
         if let Some(row) = rows.last() {
             let optimal = row.optimal.map_or(String::new(), |[policy, search]| {
                 format!(
@@ -223,18 +223,18 @@ impl Measure {
     fn run<G: Solved>(&self, game: &G) -> Result<(), Failure> {
         let network = load(game, &self.network)?;
         let stop = raised_by_ctrl_c()?;
-        let mut out = Sink::default();
+        let mut out = StdoutSink::default();
         let what = Measurement { positions: self.positions.max(1), games: self.games };
         measure(game, &network, what, &self.folder, &stop, |line| out.say(line))?;
         out.end()
     }
 }
 
-impl League {
+impl GameLeagueArgs {
     fn run<G: Solved>(&self, game: &G) -> Result<(), Failure> {
         let network = load(game, &self.network)?;
         let stop = raised_by_ctrl_c()?;
-        let mut out = Sink::default();
+        let mut out = StdoutSink::default();
         league(game, &network, self.games.max(1), &self.folder, &stop, |line| out.say(line))?;
         out.end()
     }

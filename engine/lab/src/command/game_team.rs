@@ -2,15 +2,15 @@
 
 use super::args::read_fraction;
 use crate::diversity::team::plot;
-use crate::diversity::team::report::Report;
+use crate::diversity::team::report::TeamReport;
 use crate::games::LearnError;
 use crate::games::cached::Cached;
 use crate::games::exam::{Kind, Solved};
 use crate::games::measure::solved_positions;
 use crate::games::team::measure::{Challenger, Member, Team, examine, meet};
-use crate::games::team::table::Table;
+use crate::games::team::table::TeamState;
 use clap::Args;
-use engine::command::output::{Failure, Sink};
+use engine::command::output::{Failure, StdoutSink};
 use engine::process::interrupt::raised_by_ctrl_c;
 use engine::process::progress::progress;
 use engine::team::TeamRule;
@@ -63,7 +63,7 @@ impl GameTeam {
                 format!("{path} has one player: name more networks, or use --reseed").into()
             );
         }
-        let table = self.rewards.as_ref().map(|path| Table::load(game, path)).transpose()?;
+        let table = self.rewards.as_ref().map(|path| TeamState::load(game, path)).transpose()?;
         let team = Team { members: &members, nodes: self.nodes, table: table.as_ref() };
         let stop = raised_by_ctrl_c()?;
         let kind = (Kind::Played, "played");
@@ -74,8 +74,8 @@ impl GameTeam {
         bar.set_message("positions");
         let tally = examine(game, team, &exam, &stop, || bar.inc(1));
         bar.finish_and_clear();
-        let mut out = Sink::default();
-        out.say(Report { tally: &tally, nodes: self.nodes, graded: false, items: "positions" });
+        let mut out = StdoutSink::default();
+        out.say(TeamReport { tally: &tally, nodes: self.nodes, graded: false, items: "positions" });
         if let Some(path) = &self.plot {
             let title = format!("{} {}: {} players", game.name(), game.size(), members.len());
             plot::draw(&tally, &title, path)?;

@@ -1,9 +1,9 @@
 //! `mavka-lab imagination`: arguments and output of [`crate::measure::imagination`].
 
 use crate::measure::MeasureError;
-use crate::measure::imagination::survey::Survey;
+use crate::measure::imagination::survey::ImaginationSurvey;
 use clap::Args;
-use engine::command::output::{Failure, Sink};
+use engine::command::output::{Failure, StdoutSink};
 use engine::play::network::load;
 use nn::evaluator::cpu::CpuEvaluator;
 use nn::precision::Arithmetic;
@@ -46,7 +46,7 @@ impl Imagination {
     /// # Errors
     /// The network or a file is refused, or standard output is closed.
     pub fn run(self) -> Result<(), Failure> {
-        let mut out = Sink::default();
+        let mut out = StdoutSink::default();
         self.write(&mut |line| out.say(line))?;
         out.end()
     }
@@ -55,7 +55,7 @@ impl Imagination {
         let network = load(self.weights.as_deref())?;
         let evaluator = Arc::new(CpuEvaluator::new(&network, self.arithmetic));
         say(format!("network {}", network.hash));
-        let survey = Survey {
+        let survey = ImaginationSurvey {
             files: self.files.clone(),
             stretches: self.stretches.get(),
             depth: self.depth.get(),

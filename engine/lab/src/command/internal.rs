@@ -1,9 +1,9 @@
 //! `mavka-lab internal`: arguments and output of [`crate::measure::internal`].
 
-use crate::measure::internal::survey::{Category, Survey, category};
+use crate::measure::internal::survey::{Category, TraceSurvey, category};
 use clap::Args;
 use engine::command::args::positive;
-use engine::command::output::{Failure, Sink};
+use engine::command::output::{Failure, StdoutSink};
 use engine::command::think::decoder;
 use engine::internal::teacher::Teacher;
 use engine::options::settings::Settings;
@@ -57,7 +57,7 @@ impl Internal {
         let network = Installed::default().open_anywhere(self.weights.as_deref())?;
         let mut writer = self.writer()?;
         let bar = progress(2 * self.positions * self.measure.len());
-        let survey = Survey {
+        let survey = TraceSurvey {
             files: self.measure,
             positions: self.positions,
             category: self.category,
@@ -69,7 +69,7 @@ impl Internal {
         let stop = raised_by_ctrl_c()?;
         let found = survey.run(&*network.evaluator, &mut *writer, &stop, &|| bar.inc(1));
         bar.finish_and_clear();
-        let mut out = Sink::default();
+        let mut out = StdoutSink::default();
         out.say(found?.to_string().trim_end());
         out.end()
     }

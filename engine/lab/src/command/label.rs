@@ -14,7 +14,7 @@ use std::path::PathBuf;
 
 /// Arguments of `mavka-lab label`.
 #[derive(Args, Debug)]
-pub struct Label {
+pub struct LabelArgs {
     /// Data files with action values (MAVG1); every 50th game of each is held out from training
     #[arg(required = true)]
     files: Vec<PathBuf>,
@@ -47,7 +47,7 @@ pub struct Label {
     concurrency: Option<NonZeroUsize>,
 }
 
-impl Label {
+impl LabelArgs {
     /// Labels what is not labelled yet.
     ///
     /// # Errors

@@ -14,7 +14,7 @@ use crate::uci_client::{Fault, Timeouts};
 use chess::quote::printable;
 use clap::Args;
 use engine::command::args::{positive, settings_of};
-use engine::command::output::{Failure, Sink};
+use engine::command::output::{Failure, StdoutSink};
 use engine::markup::counted;
 use engine::play::network::load;
 use engine::process::errors::FileError;
@@ -47,7 +47,7 @@ const REPORT_INTERVAL: Duration = Duration::from_secs(600);
 /// The configuration names the agents: this program with any of its options, or other UCI engines. Every
 /// finished game is written down at once; run again with the same folder, it goes on where it was.
 #[derive(Args, Clone, Debug)]
-pub struct League {
+pub struct LeagueArgs {
     /// Configuration (TOML).
     #[arg(value_name = "CONFIG.toml")]
     config: PathBuf,
@@ -78,7 +78,7 @@ pub struct League {
     stall: u64,
 }
 
-impl League {
+impl LeagueArgs {
     /// Plays the league and prints its table.
     ///
     /// # Errors
@@ -182,7 +182,7 @@ impl League {
 }
 
 fn print(plan: &Plan, book: &Book) -> Result<(), Failure> {
-    let mut out = Sink::default();
+    let mut out = StdoutSink::default();
     out.say(Standings::new(plan, book).text(plan, book.games().len()).trim_end());
     out.end()
 }

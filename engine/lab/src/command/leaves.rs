@@ -43,7 +43,7 @@ pub struct Leaves {
     options: Vec<(String, String)>,
     /// The tree to sample: the tree search's, for the large network, or the alpha-beta search's, for the small one
     #[arg(long, default_value = "mcts", value_name = "SEARCH")]
-    of: Tree,
+    of: LeafSearch,
     /// Nodes of each search, of positions of the tree search
     #[arg(long, default_value_t = 2_000, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     nodes: u64,
@@ -105,7 +105,7 @@ fn read_temperature(text: &str) -> Result<f32, WordError> {
 
 /// Search whose positions are labelled.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Tree {
+enum LeafSearch {
     Mcts,
     AlphaBeta,
 }
@@ -117,8 +117,10 @@ impl Leaves {
     /// A file cannot be read or written, or engine or network fail.
     pub fn run(mut self) -> Result<(), Failure> {
         match self.of {
-            Tree::Mcts if self.judged => Err("--static takes positions --of alpha-beta".into()),
-            Tree::Mcts => {
+            LeafSearch::Mcts if self.judged => {
+                Err("--static takes positions --of alpha-beta".into())
+            }
+            LeafSearch::Mcts => {
                 let walk = Walk {
                     plies: self.plies,
                     breadth: self.breadth.get(),
@@ -129,7 +131,7 @@ impl Leaves {
                 let nodes = self.nodes;
                 self.harvest(ForkLabels { walk, evaluator, nodes })
             }
-            Tree::AlphaBeta => {
+            LeafSearch::AlphaBeta => {
                 let Leaves { looked_at, depth, every_move, judged, .. } = self;
                 if judged {
                     return self.harvest(StaticLabels { nnue: nnue()?, nodes: looked_at });

@@ -49,11 +49,11 @@ enum Command {
     /// Measure evaluations per second against this machine's matrix-product peak
     Evalbench(crate::speed::evalbench::EvalBench),
     /// Measure playouts per second of the search alone, by number of threads
-    Treebench(treebench::TreeBench),
+    Treebench(treebench::TreeBenchArgs),
     /// Measure how often the network alone is right, on games held out from training
-    Accuracy(accuracy::Accuracy),
+    Accuracy(accuracy::AccuracyArgs),
     /// Read labelled games as training would: what the examples are, and how fast they come
-    Data(data::Data),
+    Data(data::DataArgs),
     /// Train a network; run again with the same folder to go on
     Train(train::Train),
     /// Measure the trees that the network writes (internal search)
@@ -69,11 +69,11 @@ enum Command {
     /// Play a match between two UCI engines, or two settings of this one
     Match(Box<play_match::PlayMatch>),
     /// Play a league of many agents and rate them; run again with the same folder to go on
-    League(league::League),
+    League(league::LeagueArgs),
     /// Play games of the network against itself, to train on
     Selfplay(Box<selfplay::SelfPlayArgs>),
     /// Have a strong engine label held-out positions, for tuning
-    Label(Box<label::Label>),
+    Label(Box<label::LabelArgs>),
     /// Have a strong engine label leaves of search trees, for training
     Leaves(Box<leaves::Leaves>),
     /// Have another engine label positions of a data file again, beside the old labels

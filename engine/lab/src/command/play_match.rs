@@ -7,16 +7,16 @@ use crate::matches::csv;
 use crate::matches::pgn::{self, Tags};
 use crate::matches::rules::Seat;
 use crate::matches::rules::{DrawRule, ResignRule, Rules};
+use crate::matches::runner::FinishedGame;
 use crate::matches::runner::Match;
-use crate::matches::runner::Report;
-use crate::matches::sprt::{Sprt, Unit};
+use crate::matches::sprt::{BoundUnit, Sprt};
 use crate::openings;
 use crate::plots::{Curve, Picture};
 use crate::uci_client::{Limit, Timeouts};
 use chess::quote::printable;
 use clap::Args;
 use engine::command::args::{positive, read_milliseconds, read_option};
-use engine::command::output::{Failure, Sink};
+use engine::command::output::{Failure, StdoutSink};
 use engine::markup::counted;
 use engine::process::errors::FileError;
 use engine::process::files::open_to_append;
@@ -114,7 +114,7 @@ pub struct PlayMatch {
     /// Unit of the bounds of `--sprt`: normalised Elo, as fishtest's, or logistic Elo.
     #[arg(long, default_value = "normalised", value_name = "UNIT", value_parser = read_unit,
           requires = "sprt", help_heading = "Match")]
-    sprt_unit: Unit,
+    sprt_unit: BoundUnit,
 
     /// Forgiven overstepping of the time, in milliseconds.
     #[arg(long, default_value = "50", value_name = "MS", value_parser = read_milliseconds,
@@ -215,7 +215,7 @@ fn run(args: &PlayMatch) -> Result<(), Failure> {
         true
     });
     bar.finish_and_clear();
-    let mut out = Sink::default();
+    let mut out = StdoutSink::default();
     out.say(end.tally.table(&names[0], &names[1]).trim_end());
     if let (Some(test), Some(verdict)) = (plan.sprt, end.verdict) {
         let Sprt { elo0, elo1, .. } = test;
@@ -241,10 +241,10 @@ fn run(args: &PlayMatch) -> Result<(), Failure> {
 /// Maximum Elo difference of a test: far below the limit that pairs of games can have.
 const MAX_ELO: f64 = 200.0;
 
-fn read_unit(text: &str) -> Result<Unit, WordError> {
+fn read_unit(text: &str) -> Result<BoundUnit, WordError> {
     match text {
-        "normalised" | "normalized" => Ok(Unit::Normalised),
-        "logistic" => Ok(Unit::Logistic),
+        "normalised" | "normalized" => Ok(BoundUnit::Normalised),
+        "logistic" => Ok(BoundUnit::Logistic),
         _ => Err(WordError::Form("normalised or logistic")),
     }
 }
@@ -312,7 +312,7 @@ fn names(sides: &[Side; 2], own: [&str; 2]) -> [String; 2] {
     }
 }
 
-fn show(bar: &ProgressBar, names: &[String; 2], sprt: Option<Sprt>, report: &Report<'_>) {
+fn show(bar: &ProgressBar, names: &[String; 2], sprt: Option<Sprt>, report: &FinishedGame<'_>) {
     let tally = report.tally;
     let judged = tally.judgement().map(|judged| format!(" {judged} Elo")).unwrap_or_default();
     let bound = Sprt::BOUND;
@@ -354,7 +354,7 @@ fn write_game(
     event: &str,
     date: &str,
     names: &[String; 2],
-    report: &Report<'_>,
+    report: &FinishedGame<'_>,
 ) -> Result<(), Failure> {
     let [first, second] = names;
     let (names, game) = match report.white {

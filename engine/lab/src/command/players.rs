@@ -1,10 +1,10 @@
 //! `mavka-lab players`: arguments and output of [`crate::diversity`].
 
 use crate::diversity::games::{Plan, PolicyGame, play};
-use crate::diversity::standing::{Standing, own_pieces, standings};
+use crate::diversity::standing::{DiversityStanding, own_pieces, standings};
 use crate::plots::boards::{self, Board};
 use clap::Args;
-use engine::command::output::{Failure, Sink};
+use engine::command::output::{Failure, StdoutSink};
 use engine::play::network::NetworkError;
 use engine::process::errors::FileError;
 use engine::process::files::write_whole;
@@ -87,9 +87,10 @@ impl PlayersArgs {
         };
         let text = serde_json::to_string(&found.rewards)?;
         write_whole(&self.out, text + "\n").map_err(FileError::of(&self.out))?;
-        let mut out = Sink::default();
+        let mut out = StdoutSink::default();
         out.say("player  games  nearest  distance");
-        for (player, Standing { neighbour, games, .. }) in found.players.iter().enumerate() {
+        for (player, DiversityStanding { neighbour, games, .. }) in found.players.iter().enumerate()
+        {
             let (nearest, distance) = (neighbour.player, neighbour.distance);
             out.say(format_args!("{player:6}  {games:5}  {nearest:7}  {distance:8.3}"));
         }
@@ -119,8 +120,8 @@ impl PlayersArgs {
     }
 }
 
-fn draw(players: &[Standing], path: &Path) -> Result<(), Failure> {
-    let board = |(player, standing): (usize, &Standing)| Board {
+fn draw(players: &[DiversityStanding], path: &Path) -> Result<(), Failure> {
+    let board = |(player, standing): (usize, &DiversityStanding)| Board {
         title: format!(
             "player {player}: {:.2} from {}",
             standing.neighbour.distance, standing.neighbour.player

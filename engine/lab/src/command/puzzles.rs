@@ -4,11 +4,11 @@
 use super::args::{command_line, limits};
 use crate::measure::puzzles::open::open;
 use crate::measure::puzzles::uci_solver::UciSolver;
-use crate::measure::puzzles::{Attempt, Puzzle, Score, Task, VALUE_MARGINS, plot, solve_all};
+use crate::measure::puzzles::{Attempt, Puzzle, Score, Solution, VALUE_MARGINS, plot, solve_all};
 use crate::uci_client::{Fault, Limit, Process};
 use clap::Args;
 use engine::command::args::{positive, read_option};
-use engine::command::output::{Failure, Sink};
+use engine::command::output::{Failure, StdoutSink};
 use engine::process::errors::FileError;
 use engine::process::files::csv_field;
 use engine::process::files::write_whole;
@@ -92,14 +92,14 @@ impl Puzzles {
         bar.finish_and_clear();
         done?;
 
-        let mut out = Sink::default();
+        let mut out = StdoutSink::default();
         out.say(format_args!("{}, {limit}", self.file.display()));
         let (tried, all) = (score.all.tried, puzzles.len());
         if tried < all as u64 {
             out.say(format_args!("stopped after {tried} of {all} puzzles"));
         }
         out.say(&score);
-        if puzzles.iter().any(|puzzle| matches!(puzzle.task, Task::Value(_))) {
+        if puzzles.iter().any(|puzzle| matches!(puzzle.task, Solution::Value(_))) {
             let [right, close] = VALUE_MARGINS;
             out.say(format_args!(
                 "values: solved within {right} of the true result, points within {close}"

@@ -4,7 +4,7 @@ use super::args::{WordError, read_openings};
 use crate::measure::tune::trial::Setting;
 use crate::openings;
 use crate::selfplay::game::Recipe;
-use crate::selfplay::run::{Played, SelfPlay};
+use crate::selfplay::run::{SelfPlay, SelfPlaySummary};
 use clap::Args;
 use engine::command::output::Failure;
 use engine::play::network::{Installed, Networks};
@@ -113,7 +113,8 @@ impl SelfPlayArgs {
             shard: self.shard,
             stop: raised_by_ctrl_c()?,
         };
-        let Played { games, results: [white, drawn, black], positions, full } = run.run()?;
+        let SelfPlaySummary { games, results: [white, drawn, black], positions, full } =
+            run.run()?;
         write_stderr(format_args!("{games} games are in {}", self.out.display()));
         write_stderr(format_args!(
             "this run: +{white} ={drawn} -{black} for White, {positions} positions, {full} with visits"

@@ -1,14 +1,14 @@
 //! `mavka-lab team`: arguments and output of [`crate::diversity::team`].
 
 use super::args::{read_fraction, read_openings};
-use crate::diversity::team::report::Report;
+use crate::diversity::team::report::TeamReport;
 use crate::diversity::team::task::Item;
 use crate::diversity::team::{plot, run};
 use crate::measure::puzzles::open::open;
-use crate::measure::puzzles::{Puzzle, Task};
+use crate::measure::puzzles::{Puzzle, Solution};
 use crate::spread::spread;
 use clap::Args;
-use engine::command::output::{Failure, Sink};
+use engine::command::output::{Failure, StdoutSink};
 use engine::play::lineup::{Lineup, LineupPlan};
 use engine::play::network::Installed;
 use engine::process::interrupt::raised_by_ctrl_c;
@@ -78,7 +78,7 @@ impl TeamArgs {
             nodes: self.nodes,
         };
         let lineup = Lineup::open(&Installed::default(), &plan)?;
-        let mut out = Sink::default();
+        let mut out = StdoutSink::default();
         lineup.names().for_each(|name| out.say(name));
         let bar = progress(items.len());
         let stop = raised_by_ctrl_c()?;
@@ -87,7 +87,7 @@ impl TeamArgs {
         bar.finish_and_clear();
         let tally = tally?;
         let name = self.file.file_name().unwrap_or_default().to_string_lossy();
-        out.say(Report { tally: &tally, nodes: self.nodes, graded, items: "puzzles" });
+        out.say(TeamReport { tally: &tally, nodes: self.nodes, graded, items: "puzzles" });
         if let Some(path) = &self.plot {
             let (team, nodes) = (self.team, self.nodes);
             plot::draw(&tally, &format!("{name}: a team of {team}, {nodes} playouts"), path)?;
@@ -110,8 +110,9 @@ impl TeamArgs {
         if puzzles.is_empty() {
             return Err(format!("{}: no puzzle has such a rating", self.file.display()).into());
         }
-        let graded =
-            puzzles.iter().any(|puzzle| !matches!(puzzle.task, Task::Line(_) | Task::Best { .. }));
+        let graded = puzzles
+            .iter()
+            .any(|puzzle| !matches!(puzzle.task, Solution::Line(_) | Solution::Best { .. }));
         let limit = self.limit.unwrap_or(puzzles.len());
         Ok((spread(puzzles, limit).into_iter().map(Item::from).collect(), graded))
     }

@@ -3,7 +3,7 @@
 use crate::plots::loss_curve;
 use crate::speed::training::TrainingTimes;
 use clap::Args;
-use engine::command::output::{Failure, Sink};
+use engine::command::output::{Failure, StdoutSink};
 use engine::process::errors::FileError;
 use engine::process::files::{check_folder, read_whole_text};
 use engine::process::interrupt::raised_by_ctrl_c;
@@ -206,7 +206,7 @@ fn stages(args: &Train, config: &RunConfig) -> Result<(), Failure> {
     let (time, threads) = (Duration::from_secs_f64(args.seconds.clamp(0.1, 600.0)), threads(args));
     let budget = train::network::measure(config, args.arithmetic, threads, time)?;
     let times = TrainingTimes::new(&budget, threads);
-    let mut out = Sink::default();
+    let mut out = StdoutSink::default();
     times.lines().into_iter().for_each(|line| out.say(line));
     if let Some(path) = &args.plot {
         times.draw(path)?;

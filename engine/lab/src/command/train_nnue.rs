@@ -4,7 +4,7 @@ use super::args::read_share;
 use crate::labels::successors::{Values, successors};
 use alphabeta::nnue::Parameters;
 use clap::Args;
-use engine::command::output::{Failure, Sink};
+use engine::command::output::{Failure, StdoutSink};
 use engine::process::interrupt::raised_by_ctrl_c;
 use engine::process::progress::{progress, tally};
 use std::path::{Path, PathBuf};
@@ -135,7 +135,7 @@ impl TrainNnue {
             return Err(why.into());
         }
         learnt.save(&self.out)?;
-        let mut out = Sink::default();
+        let mut out = StdoutSink::default();
         out.say(format_args!(
             "root mean squared error {:.2} % of win probability in the last steps, {begun_with} samples kept",
             100.0 * mean.sqrt()
@@ -166,7 +166,7 @@ impl TrainNnue {
     }
 }
 
-fn tell(out: &mut Sink, path: &Path, what: &str, learnt: &Parameters, samples: &[Sample]) {
+fn tell(out: &mut StdoutSink, path: &Path, what: &str, learnt: &Parameters, samples: &[Sample]) {
     out.say(format_args!(
         "{}: root mean squared error {:.2} % of win probability on {} {what}",
         path.display(),

@@ -3,7 +3,7 @@
 use crate::measure::internal::exam::exam;
 use crate::measure::internal::lessons::{group, shape};
 use clap::Args;
-use engine::command::output::{Failure, Sink};
+use engine::command::output::{Failure, StdoutSink};
 use engine::process::errors::FileError;
 use engine::process::files::write_whole;
 use engine::process::interrupt::raised_by_ctrl_c;
@@ -102,7 +102,7 @@ impl TrainWriter {
         }
         bar.finish_and_clear();
         self.save(&lessons, &csv)?;
-        let mut out = Sink::default();
+        let mut out = StdoutSink::default();
         if raised.load(Ordering::Relaxed) {
             let path = self.out.display();
             out.say(format_args!("{path} has learnt from {} traces", lessons.seen()));

@@ -3,12 +3,12 @@
 use crate::speed::treebench::{self, EvaluatorKind};
 use clap::{Args, ValueEnum};
 use engine::command::args::positive;
-use engine::command::output::{Failure, Sink};
+use engine::command::output::{Failure, StdoutSink};
 use std::path::PathBuf;
 
 /// Arguments of `mavka-lab treebench`.
 #[derive(Args)]
-pub struct TreeBench {
+pub struct TreeBenchArgs {
     /// Playouts from each position: how large its tree becomes
     #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1000..=1_000_000_000))]
     nodes: u64,
@@ -36,7 +36,7 @@ enum Evaluator {
     Hashed,
 }
 
-impl TreeBench {
+impl TreeBenchArgs {
     /// Searches and prints.
     ///
     /// # Errors
@@ -54,7 +54,7 @@ impl TreeBench {
             fens: self.fen,
             plot: self.plot,
         };
-        let mut out = Sink::default();
+        let mut out = StdoutSink::default();
         bench.run(&mut |line| out.say(line))?;
         out.end()
     }

@@ -1,14 +1,14 @@
 //! `mavka-lab tune`: arguments and output of [`crate::measure::tune`].
 
 use super::args::WordError;
-use crate::measure::tune::compare::{Row, Table};
+use crate::measure::tune::compare::{SettingResult, SettingTable};
 use crate::measure::tune::spsa::Dimension;
 use crate::measure::tune::trial::Setting;
 use crate::measure::tune::tuning::{Optimisation, Tuning};
 use crate::plots::{Curve, Picture};
 use clap::Args;
 use engine::command::args::positive;
-use engine::command::output::{Failure, Sink};
+use engine::command::output::{Failure, StdoutSink};
 use engine::process::interrupt::raised_by_ctrl_c;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -99,9 +99,9 @@ impl Tune {
             optimisation: (!optimisation.dimensions.is_empty()).then_some(optimisation),
             stop: raised_by_ctrl_c()?,
         };
-        let mut out = Sink::default();
+        let mut out = StdoutSink::default();
         let rows = pool.install(|| tuning.run(&mut |line| out.say(line)))?;
-        out.say(Table(&rows));
+        out.say(SettingTable(&rows));
         if let Some(path) = &self.plot {
             picture(&rows).draw(path)?;
         }
@@ -109,7 +109,7 @@ impl Tune {
     }
 }
 
-fn picture(rows: &[Row]) -> Picture {
+fn picture(rows: &[SettingResult]) -> Picture {
     let mut curves: Vec<Curve> = Vec::new();
     for row in rows {
         let point = (row.nodes as f64, 100.0 * row.regret.own.mean);

@@ -45,7 +45,7 @@ pub struct NegamaxRequest<'a> {
 pub fn search(question: &NegamaxRequest<'_>, watch: &mut dyn PlayerWatch) -> Option<PlayerFound> {
     let first = *question.allowed.first()?;
     let position = question.game.position();
-    let mut tree = Tree::new(question, watch);
+    let mut tree = NegamaxSearch::new(question, watch);
     let mut best = PlayerFound {
         line: vec![first],
         win: win(evaluate(position)),
@@ -77,7 +77,7 @@ pub fn search(question: &NegamaxRequest<'_>, watch: &mut dyn PlayerWatch) -> Opt
 }
 
 /// State of a search.
-struct Tree<'a, 'b> {
+struct NegamaxSearch<'a, 'b> {
     question: &'a NegamaxRequest<'b>,
     watch: &'a mut dyn PlayerWatch,
     nodes: u64,
@@ -93,13 +93,16 @@ struct Tree<'a, 'b> {
     last: Vec<Action>,
 }
 
-impl<'a, 'b> Tree<'a, 'b> {
-    fn new(question: &'a NegamaxRequest<'b>, watch: &'a mut dyn PlayerWatch) -> Tree<'a, 'b> {
+impl<'a, 'b> NegamaxSearch<'a, 'b> {
+    fn new(
+        question: &'a NegamaxRequest<'b>,
+        watch: &'a mut dyn PlayerWatch,
+    ) -> NegamaxSearch<'a, 'b> {
         let table = match question.pruning {
             Pruning::None => Table::new(0),
             Pruning::AlphaBeta => Table::new(POSITIONS),
         };
-        Tree {
+        NegamaxSearch {
             question,
             watch,
             nodes: 0,

@@ -10,7 +10,7 @@ use chess::game::Game;
 use engine::play::players::player::{PlayerFound, PlayerWatch};
 use engine::world::RulesWorld;
 use engine::world::rollout::{params, random_game};
-use engine::world::rules::{Scoring, State};
+use engine::world::rules::{RulesState, Scoring};
 use mcts::{Params, Patient, Searcher, Snapshot};
 use nn::rng::Rng;
 use nn::{EvalError, Evaluation, Evaluator, Query};
@@ -56,7 +56,7 @@ pub fn search(question: &UctRequest<'_>, watch: &mut dyn PlayerWatch) -> Option<
     // Constant exploration, as in UCT.
     let params = Params { c_puct: C_PUCT, c_factor: 0.0, ..params(seed) };
     let mut searcher = Searcher::new(params, MEMORY);
-    searcher.set_root(State::root(game));
+    searcher.set_root(RulesState::root(game));
     searcher.restrict_root(allowed);
     let (mut done, mut seldepth, mut best) = (0, 1, None);
     while playouts.is_none_or(|most| done < most) && !(done > 0 && watch.is_over(done)) {

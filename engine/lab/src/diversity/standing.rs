@@ -16,7 +16,7 @@ const OWN: usize = 6;
 
 /// A player among the others.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Standing {
+pub struct DiversityStanding {
     /// The nearest other player, and its distance ‖ψ_i - ψ_j‖₂, less what chance makes of equal ones.
     pub neighbour: Neighbour,
     /// Games in which it moved.
@@ -26,22 +26,22 @@ pub struct Standing {
 }
 
 /// All players, and what they are paid: per unit a standard deviation of what the moves of a position differ by.
-pub struct Standings {
+pub struct DiversityStandings {
     /// By player.
-    pub players: Vec<Standing>,
+    pub players: Vec<DiversityStanding>,
     /// The file of the training.
     pub rewards: Rewards,
 }
 
 /// From games of `players` players; `wanted` is the distance ℓ₀ at which nothing is paid. None if one of them has not moved.
 #[must_use]
-pub fn standings(games: &[PolicyGame], players: usize, wanted: f64) -> Option<Standings> {
+pub fn standings(games: &[PolicyGame], players: usize, wanted: f64) -> Option<DiversityStandings> {
     let sums: Vec<Vec<(Vec<f64>, f64)>> = (0..players)
         .map(|player| games.iter().filter_map(|game| sum(game, player)).collect())
         .collect();
     let found: Option<Vec<Occupancy>> = sums.iter().map(|sums| Occupancy::of(sums)).collect();
     let found = found?;
-    let mut standings = Standings { players: Vec::new(), rewards: Rewards::default() };
+    let mut standings = DiversityStandings { players: Vec::new(), rewards: Rewards::default() };
     for (player, own) in found.iter().enumerate() {
         let neighbour = Occupancy::nearest(&found, player)?;
         let difference = own.mean.iter().zip(&found[neighbour.player].mean).map(|(a, b)| a - b);
@@ -52,7 +52,11 @@ pub fn standings(games: &[PolicyGame], players: usize, wanted: f64) -> Option<St
         weights.iter_mut().for_each(|weight| *weight *= scale);
         standings.rewards.players.push(weights);
         let occupancy = own.mean.clone();
-        standings.players.push(Standing { neighbour, games: sums[player].len(), occupancy });
+        standings.players.push(DiversityStanding {
+            neighbour,
+            games: sums[player].len(),
+            occupancy,
+        });
     }
     Some(standings)
 }
@@ -140,12 +144,12 @@ mod tests {
         let team: Vec<Arc<dyn Evaluator>> =
             vec![Arc::new(Uniform), Arc::new(Uniform), Arc::new(Knights)];
         let far = standings(&games(&team), 3, 0.4).unwrap();
-        let distance = |standing: &Standing| standing.neighbour.distance;
+        let distance = |standing: &DiversityStanding| standing.neighbour.distance;
         assert!(distance(&near.players[0]) < 0.2, "{}", distance(&near.players[0]));
         assert!(distance(&far.players[2]) > 0.6, "{}", distance(&far.players[2]));
         assert_eq!(far.players[0].neighbour.player, 1);
         // A knight that has left its square.
-        let at_home = |standing: &Standing| standing.occupancy[place(1, 1)];
+        let at_home = |standing: &DiversityStanding| standing.occupancy[place(1, 1)];
         assert!(at_home(&far.players[2]) + 0.2 < at_home(&far.players[0]));
         assert_eq!(own_pieces(&far.players[0].occupancy).len(), TOKENS);
         // Beyond the wanted distance it is paid for coming back: home pays.

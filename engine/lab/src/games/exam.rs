@@ -92,14 +92,14 @@ pub enum Kind {
 /// A position and the exact value of each legal move.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Question {
+pub struct ExamPosition {
     /// Moves from the start.
     pub moves: Vec<u16>,
     /// Legal moves, and 1 for won, 0 for drawn, -1 for lost.
     pub values: Vec<(u16, i32)>,
 }
 
-impl Question {
+impl ExamPosition {
     /// The position itself.
     pub fn position<G: Game>(&self, game: &G) -> G::State {
         let mut state = game.start();
@@ -163,7 +163,7 @@ pub fn share(kept: usize, count: usize) -> String {
 /// Answers every question by `choose`.
 pub fn mark<G: Game>(
     game: &G,
-    questions: &[Question],
+    questions: &[ExamPosition],
     mut choose: impl FnMut(&G::State) -> Option<u16>,
 ) -> Marks {
     let mut marks = Marks::default();
@@ -202,7 +202,7 @@ pub fn questions<G: Solved>(
     count: usize,
     path: &Path,
     mut keep_going: impl FnMut(usize) -> bool,
-) -> Result<Option<Vec<Question>>, LearnError> {
+) -> Result<Option<Vec<ExamPosition>>, LearnError> {
     if path.exists() {
         let known = read_questions(game, path)?;
         if known.len() < count {
@@ -213,7 +213,7 @@ pub fn questions<G: Solved>(
     }
     let Some(mut solver) = game.solver() else { return Ok(None) };
     let mut random = Rng::new(2026 + kind as u64);
-    let mut found: Vec<Question> = Vec::new();
+    let mut found: Vec<ExamPosition> = Vec::new();
     while found.len() < count {
         if !keep_going(found.len()) {
             return Ok(None);
@@ -241,9 +241,9 @@ fn one_game<G: Solved>(
     solver: &mut dyn Exact<G::State>,
     kind: Kind,
     random: &mut Rng,
-) -> Vec<Question> {
+) -> Vec<ExamPosition> {
     let (mut state, mut moves) = (game.start(), Vec::new());
-    let mut found: Vec<Question> = Vec::new();
+    let mut found: Vec<ExamPosition> = Vec::new();
     let mut seen = Vec::new();
     loop {
         let mut choice = game.moves(&state);
@@ -256,7 +256,7 @@ fn one_game<G: Solved>(
                 Kind::Played => {
                     if let Some(values) = solver.verdicts(&state, SOLVER_NODES) {
                         choice = generated(&values, random);
-                        found.push(Question { moves: moves.clone(), values });
+                        found.push(ExamPosition { moves: moves.clone(), values });
                     }
                 }
             }
@@ -268,7 +268,7 @@ fn one_game<G: Solved>(
     if !seen.is_empty() {
         let (state, moves) = seen.swap_remove(random.below(seen.len()));
         let values = solver.verdicts(&state, SOLVER_NODES);
-        found.extend(values.map(|values| Question { moves, values }));
+        found.extend(values.map(|values| ExamPosition { moves, values }));
     }
     found
 }
@@ -277,12 +277,12 @@ fn one_game<G: Solved>(
 ///
 /// # Errors
 /// The file cannot be read, or a line is no position of this game.
-pub fn read_questions<G: Game>(game: &G, path: &Path) -> Result<Vec<Question>, LearnError> {
+pub fn read_questions<G: Game>(game: &G, path: &Path) -> Result<Vec<ExamPosition>, LearnError> {
     let text = read_own_text(path)?;
     let question = |(at, line): (usize, &str)| {
         let fault =
             |what: String| LearnError::Damaged(path.to_owned(), format!("line {}: {what}", at + 1));
-        let question: Question = serde_json::from_str(line)
+        let question: ExamPosition = serde_json::from_str(line)
             .map_err(|why| fault(format!("no solved position ({why})")))?;
         let mut state = game.start();
         for action in &question.moves {
@@ -297,7 +297,8 @@ pub fn read_questions<G: Game>(game: &G, path: &Path) -> Result<Vec<Question>, L
         }
         Ok(question)
     };
-    let found: Vec<Question> = text.lines().enumerate().map(question).collect::<Result<_, _>>()?;
+    let found: Vec<ExamPosition> =
+        text.lines().enumerate().map(question).collect::<Result<_, _>>()?;
     if found.is_empty() {
         return Err(LearnError::Damaged(path.to_owned(), "no solved positions".to_owned()));
     }

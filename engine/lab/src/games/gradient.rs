@@ -23,14 +23,14 @@ pub(super) struct Gradient<'a> {
 }
 
 /// Kept by a normalisation for its gradient: normalised rows, and 1 / standard deviation of each.
-struct Unit {
+struct NormActivations {
     rows: Vec<f32>,
     scale: Vec<f32>,
 }
 
 /// Kept by a block for its gradient.
-struct Kept {
-    unit: Unit,
+struct BlockActivations {
+    unit: NormActivations,
     /// Inputs of both convolutions, with margins.
     inputs: [Vec<f32>; 2],
     /// Mean and maximum of the first convolution's output, and the tokens of the maxima.
@@ -186,9 +186,15 @@ impl Gradient<'_> {
     }
 
     /// `relu(norm(x))` at the cells, 0 elsewhere, with margins of `margin` tokens.
-    fn normalise(&self, norm: &Norm, n: usize, x: &[f32], margin: usize) -> (Unit, Vec<f32>) {
+    fn normalise(
+        &self,
+        norm: &Norm,
+        n: usize,
+        x: &[f32],
+        margin: usize,
+    ) -> (NormActivations, Vec<f32>) {
         let c = self.channels();
-        let mut unit = Unit { rows: vec![0.0; x.len()], scale: vec![0.0; x.len() / c] };
+        let mut unit = NormActivations { rows: vec![0.0; x.len()], scale: vec![0.0; x.len() / c] };
         let mut all = vec![0.0; x.len()];
         let (gamma, beta) = (&self.values[norm.gamma.clone()], &self.values[norm.beta.clone()]);
         ops::layer_norm(Isa::found(), x, gamma, beta, &mut unit.rows, &mut unit.scale, &mut all);
@@ -211,7 +217,7 @@ impl Gradient<'_> {
     fn normalise_backward(
         &self,
         norm: &Norm,
-        unit: &Unit,
+        unit: &NormActivations,
         (out, dout): (&[f32], &mut [f32]),
         dx: &mut [f32],
         grads: &mut [f32],
@@ -292,7 +298,7 @@ impl Gradient<'_> {
             });
             let second = self.rectified(n, &h, margin);
             ops::add_scaled(Isa::found(), &mut x, 1.0, &self.convolve(&block.second, &second, c));
-            kept.push(Kept { unit, inputs: [first, second], pool });
+            kept.push(BlockActivations { unit, inputs: [first, second], pool });
         }
         let (unit, mut tokens) = self.normalise(&places.norm, n, &x, 0);
         let (losses, mut dtokens) = self.heads(batch, samples, &tokens, grads);
@@ -300,7 +306,7 @@ impl Gradient<'_> {
         self.normalise_backward(&places.norm, &unit, (&tokens, &mut dtokens), &mut dx, grads);
         tokens.clear();
         for (block, kept) in places.blocks.iter().zip(kept).rev() {
-            let Kept { unit, inputs: [first, second], pool } = kept;
+            let BlockActivations { unit, inputs: [first, second], pool } = kept;
             self.convolve_backward(&block.second, &second, c, &dx, grads);
             let mut dh = self.convolve_input_backward(&block.second, &dx);
             relu_backward(&second[inner(&second)], &mut dh);

@@ -29,7 +29,7 @@ const GAMES: &str = "games.jsonl";
 
 /// How a player chooses its moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Agent {
+enum BoardGameAgent {
     /// Tree search with random games: the anchor, 0 Elo.
     Plain(u64),
     /// The move with the most probable policy.
@@ -44,28 +44,28 @@ enum Agent {
     Imagined(u64),
 }
 
-const AGENTS: [Agent; 10] = [
-    Agent::Plain(100),
-    Agent::Max,
-    Agent::Mean,
-    Agent::Policy,
-    Agent::Tree(100),
-    Agent::Tree(250),
-    Agent::Tree(500),
-    Agent::Tree(1000),
-    Agent::Imagined(100),
-    Agent::Imagined(500),
+const AGENTS: [BoardGameAgent; 10] = [
+    BoardGameAgent::Plain(100),
+    BoardGameAgent::Max,
+    BoardGameAgent::Mean,
+    BoardGameAgent::Policy,
+    BoardGameAgent::Tree(100),
+    BoardGameAgent::Tree(250),
+    BoardGameAgent::Tree(500),
+    BoardGameAgent::Tree(1000),
+    BoardGameAgent::Imagined(100),
+    BoardGameAgent::Imagined(500),
 ];
 
-impl Agent {
+impl BoardGameAgent {
     fn name(self) -> String {
         match self {
-            Agent::Plain(playouts) => format!("plain MCTS, {playouts} roll-outs"),
-            Agent::Policy => "policy".to_owned(),
-            Agent::Max => "action value, max scoring".to_owned(),
-            Agent::Mean => "action value, mean scoring".to_owned(),
-            Agent::Tree(playouts) => format!("M = {playouts}"),
-            Agent::Imagined(playouts) => format!("M = {playouts}, imagined"),
+            BoardGameAgent::Plain(playouts) => format!("plain MCTS, {playouts} roll-outs"),
+            BoardGameAgent::Policy => "policy".to_owned(),
+            BoardGameAgent::Max => "action value, max scoring".to_owned(),
+            BoardGameAgent::Mean => "action value, mean scoring".to_owned(),
+            BoardGameAgent::Tree(playouts) => format!("M = {playouts}"),
+            BoardGameAgent::Imagined(playouts) => format!("M = {playouts}, imagined"),
         }
     }
 
@@ -76,18 +76,22 @@ impl Agent {
     ) -> Box<Chooser<'a, G::State>> {
         let own = game.clone();
         match self {
-            Agent::Plain(playouts) => {
+            BoardGameAgent::Plain(playouts) => {
                 let mut player = AnyPlayer::plain(own, playouts, 1);
                 Box::new(move |state| Some(player.search(state, &[], None).first()?.moves[0]))
             }
-            Agent::Policy => Box::new(move |state| without_search(network, &own, state, false)),
-            Agent::Mean => Box::new(move |state| without_search(network, &own, state, true)),
-            Agent::Max => Box::new(move |state| {
+            BoardGameAgent::Policy => {
+                Box::new(move |state| without_search(network, &own, state, false))
+            }
+            BoardGameAgent::Mean => {
+                Box::new(move |state| without_search(network, &own, state, true))
+            }
+            BoardGameAgent::Max => Box::new(move |state| {
                 let values = LearnedWorld::modal_values(&own, network, state);
                 own.moves(state).get(argmax(&values)?).copied()
             }),
-            Agent::Tree(playouts) => Box::new(searcher(game, network, playouts)),
-            Agent::Imagined(playouts) => Box::new(imagining(game, network, playouts)),
+            BoardGameAgent::Tree(playouts) => Box::new(searcher(game, network, playouts)),
+            BoardGameAgent::Imagined(playouts) => Box::new(imagining(game, network, playouts)),
         }
     }
 }
@@ -197,7 +201,7 @@ fn report(pairs: &[Pair], folder: &Path, mut say: impl FnMut(String)) -> Result<
 
 /// Elo over playouts; players without search stand at 1.
 fn picture(ratings: &Ratings) -> Picture {
-    let curve = |name: &str, playouts: &dyn Fn(Agent) -> Option<u64>| Curve {
+    let curve = |name: &str, playouts: &dyn Fn(BoardGameAgent) -> Option<u64>| Curve {
         name: name.to_owned(),
         points: AGENTS
             .iter()
@@ -211,15 +215,17 @@ fn picture(ratings: &Ratings) -> Picture {
         y: "Elo above plain MCTS with 100 roll-outs".to_owned(),
         curves: vec![
             curve("search by the rules", &|agent| match agent {
-                Agent::Policy => Some(1),
-                Agent::Tree(playouts) => Some(playouts),
+                BoardGameAgent::Policy => Some(1),
+                BoardGameAgent::Tree(playouts) => Some(playouts),
                 _ => None,
             }),
             curve("search in imagined positions", &|agent| match agent {
-                Agent::Imagined(playouts) => Some(playouts),
+                BoardGameAgent::Imagined(playouts) => Some(playouts),
                 _ => None,
             }),
-            curve("action value, mean scoring", &|agent| (agent == Agent::Mean).then_some(1)),
+            curve("action value, mean scoring", &|agent| {
+                (agent == BoardGameAgent::Mean).then_some(1)
+            }),
         ],
     }
 }

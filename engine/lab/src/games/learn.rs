@@ -3,17 +3,17 @@
 
 use super::cached::Cached;
 use super::error::{LearnError, read_lines};
-use super::exam::{Kind, Question, Solved, mark, questions, read_questions, without_search};
+use super::exam::{ExamPosition, Kind, Solved, mark, questions, read_questions, without_search};
 use super::measure::mark_search;
-use super::progress::{self, Row};
-use super::record::{Record, RecordError, read_games, samples};
+use super::progress::{self, GenerationRow};
+use super::record::{GameRecord, RecordError, read_games, samples};
 use super::reference::elo;
 use super::sample::Sample;
-use super::selfplay::{Cast, Play, Player};
+use super::selfplay::{Cast, GenerationPlayer, Play};
 use super::settings::{CONFIG, Settings, check_settings};
 use super::teacher::Teacher;
 use super::team::labels::labelled;
-use super::team::table::{PLAYERS, STANDINGS, Table};
+use super::team::table::{PLAYERS, STANDINGS, TeamState};
 use super::trainer::{Trainer, Training};
 use engine::process::errors::FileError;
 use engine::process::files::{JournalFile, check_folder, write_whole};
@@ -33,7 +33,7 @@ const STANDING_GENERATIONS: usize = 4;
 
 /// When a run ends.
 #[derive(Clone, Copy, Debug)]
-pub struct Limit {
+pub struct LearnLimit {
     /// Hours of this call.
     pub hours: f64,
     /// Generations of the whole run.
@@ -49,9 +49,9 @@ pub fn learn<G: Solved>(
     settings: &Settings,
     folder: &Path,
     threads: usize,
-    limit: Limit,
+    limit: LearnLimit,
     stop: &AtomicBool,
-) -> Result<Vec<Row>, LearnError> {
+) -> Result<Vec<GenerationRow>, LearnError> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     let run = || Run::open(game, settings, folder, threads, stop)?.go(limit);
     match pool {
@@ -72,14 +72,14 @@ struct Run<'a, G: Solved> {
     stop: &'a AtomicBool,
     trainer: Trainer,
     /// Games of each generation, the newest last.
-    window: Vec<Vec<Record>>,
+    window: Vec<Vec<GameRecord>>,
     /// A team's opponents and rewards by its latest games.
-    table: Option<Table>,
+    table: Option<TeamState>,
     journal: JournalFile,
-    rows: Vec<Row>,
-    exam: Option<Vec<Question>>,
+    rows: Vec<GenerationRow>,
+    exam: Option<Vec<ExamPosition>>,
     /// Positions in which half of the games begin.
-    starts: Vec<Question>,
+    starts: Vec<ExamPosition>,
 }
 
 impl<'a, G: Solved> Run<'a, G> {
@@ -149,7 +149,7 @@ impl<'a, G: Solved> Run<'a, G> {
         Ok(run)
     }
 
-    fn go(mut self, limit: Limit) -> Result<Vec<Row>, LearnError> {
+    fn go(mut self, limit: LearnLimit) -> Result<Vec<GenerationRow>, LearnError> {
         let begin = Instant::now();
         let stopped = || self.stop.load(Ordering::Relaxed);
         while self.trainer.generation < limit.generations
@@ -166,7 +166,7 @@ impl<'a, G: Solved> Run<'a, G> {
             let elo = elo(self.game, self.settings, self.folder, [&before, &after])?;
             let all = start.elapsed().as_secs_f64();
             let last = self.rows.last();
-            let row = Row {
+            let row = GenerationRow {
                 generation: self.trainer.generation,
                 hours: last.map_or(0.0, |row| row.hours) + all / 3600.0,
                 games: last.map_or(0, |row| row.games) + self.settings.play.games,
@@ -175,7 +175,7 @@ impl<'a, G: Solved> Run<'a, G> {
                 optimal,
                 elo,
                 seconds: [played, trained, all - played - trained],
-                distance: self.table.as_ref().and_then(Table::distance),
+                distance: self.table.as_ref().and_then(TeamState::distance),
             };
             progress::add(&mut self.journal, &mut self.rows, row, self.folder)?;
             if let Some(table) = &self.table {
@@ -191,7 +191,7 @@ impl<'a, G: Solved> Run<'a, G> {
         self.folder.join(format!("games-{:05}.jsonl.zst", generation + 1))
     }
 
-    fn read_games(&self, path: &Path) -> Result<Vec<Record>, LearnError> {
+    fn read_games(&self, path: &Path) -> Result<Vec<GameRecord>, LearnError> {
         let bytes = read_unpacked(path, MAX_TEXT).map_err(FileError::of(path))?;
         let records = read_games(self.game, &bytes);
         let (expected, fault) =
@@ -204,12 +204,12 @@ impl<'a, G: Solved> Run<'a, G> {
     }
 
     /// Adds a generation to the window and drops those that it no longer needs.
-    fn add(&mut self, records: Vec<Record>) {
+    fn add(&mut self, records: Vec<GameRecord>) {
         self.window.push(records);
         let all: usize = self.rows.last().map_or(0, |row| row.positions);
         let [fewest, most] = self.settings.training.window;
         let wanted = (all / 2).clamp(fewest, most);
-        let positions = |records: &Vec<Record>| positions(records);
+        let positions = |records: &Vec<GameRecord>| positions(records);
         let mut kept: usize = self.window.iter().map(positions).sum();
         while let Some(oldest) = self.window.first().map(positions)
             && kept - oldest >= wanted
@@ -222,18 +222,18 @@ impl<'a, G: Solved> Run<'a, G> {
     /// Opponents and rewards by the latest games.
     fn set_table(&mut self) {
         let latest = self.window.iter().rev().take(STANDING_GENERATIONS).flatten();
-        let latest: Vec<&Record> = latest.collect();
+        let latest: Vec<&GameRecord> = latest.collect();
         let team = self.settings.team.as_ref();
-        self.table = team.map(|team| Table::new(self.game, team, &latest));
+        self.table = team.map(|team| TeamState::new(self.game, team, &latest));
     }
 
     /// The labelled positions of the window.
     fn samples(&self) -> Vec<Sample<G::State>> {
-        let of = |record: &Record| match &self.table {
+        let of = |record: &GameRecord| match &self.table {
             Some(table) => labelled(self.game, record, table),
             None => samples(self.game, record),
         };
-        let records: Vec<&Record> = self.window.iter().flatten().collect();
+        let records: Vec<&GameRecord> = self.window.iter().flatten().collect();
         records.par_iter().flat_map_iter(|record| of(record).unwrap_or_default()).collect()
     }
 
@@ -276,7 +276,8 @@ impl<'a, G: Solved> Run<'a, G> {
         bar.set_position(records.len() as u64);
         let (next, written) = (AtomicUsize::new(0), Mutex::new((journal, Ok(()))));
         let play = || {
-            let mut player = Player::new(self.game, cast, &self.settings.play, seed, self.stop);
+            let mut player =
+                GenerationPlayer::new(self.game, cast, &self.settings.play, seed, self.stop);
             let mut teacher = self.teacher(seed);
             let mut played = Vec::new();
             // Relaxed: a number that each thread gets once.
@@ -367,7 +368,7 @@ impl<'a, G: Solved> Run<'a, G> {
 }
 
 /// Searched positions.
-fn positions(records: &[Record]) -> usize {
+fn positions(records: &[GameRecord]) -> usize {
     records.iter().map(|record| record.turns.len()).sum()
 }
 

@@ -1,7 +1,7 @@
 //! The network as the rules of the search (paper 000, section 3.1): it says which moves are legal, what the next state is, and whether the
 //! game is over there. Only the root is a real position.
 
-use super::exam::Question;
+use super::exam::ExamPosition;
 use super::sample::end_class;
 use games::game::{EMPTY, Game, Grid, MINE, THEIRS};
 use games::net::{BoardNet, CELLS, ENDS, MOVE_COLUMNS, Outputs, RESULTS, STATE_COLUMNS};
@@ -150,7 +150,7 @@ pub struct Tracked {
 }
 
 /// Predicts the state after every legal move of every position.
-pub fn track<G: Game>(game: &G, network: &BoardNet, questions: &[Question]) -> Tracked {
+pub fn track<G: Game>(game: &G, network: &BoardNet, questions: &[ExamPosition]) -> Tracked {
     let world = LearnedWorld::new(game, network);
     let mut tracked = Tracked::default();
     for question in questions {

@@ -2,7 +2,7 @@
 
 use super::error::LearnError;
 use super::exact::Exact;
-use super::exam::{Kind, Marks, Question, Solved, mark, questions, share, without_search};
+use super::exam::{ExamPosition, Kind, Marks, Solved, mark, questions, share, without_search};
 use super::learned::{Tracked, imagining, track};
 use super::openings;
 use engine::process::progress::progress;
@@ -39,10 +39,11 @@ pub fn searcher<'a, G: Solved>(
 pub fn mark_search<G: Solved>(
     game: &G,
     network: &BoardNet,
-    questions: &[Question],
+    questions: &[ExamPosition],
     playouts: u64,
 ) -> Marks {
-    let part = |questions: &[Question]| mark(game, questions, searcher(game, network, playouts));
+    let part =
+        |questions: &[ExamPosition]| mark(game, questions, searcher(game, network, playouts));
     let parts: Vec<Marks> = questions.par_chunks(PART).map(part).collect();
     parts.into_iter().fold(Marks::default(), Marks::plus)
 }
@@ -183,7 +184,7 @@ pub fn solved_positions<G: Solved>(
     count: usize,
     folder: &Path,
     stop: &AtomicBool,
-) -> Result<Option<Vec<Question>>, LearnError> {
+) -> Result<Option<Vec<ExamPosition>>, LearnError> {
     let file = format!("{}-{}-{name}-{count}.jsonl", game.name(), game.size());
     let bar = progress(count);
     bar.set_message("positions solved");

@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// A finished generation.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Row {
+pub struct GenerationRow {
     /// Its number, from 1.
     pub generation: usize,
     /// Hours of work so far.
@@ -33,8 +33,8 @@ pub struct Row {
 }
 
 /// The rows of a journal that count: a generation that was repeated has its last one.
-pub fn latest(all: Vec<Row>) -> Vec<Row> {
-    let mut rows: Vec<Row> = Vec::new();
+pub fn latest(all: Vec<GenerationRow>) -> Vec<GenerationRow> {
+    let mut rows: Vec<GenerationRow> = Vec::new();
     for row in all {
         rows.retain(|earlier| earlier.generation < row.generation);
         rows.push(row);
@@ -48,8 +48,8 @@ pub fn latest(all: Vec<Row>) -> Vec<Row> {
 /// A file cannot be written.
 pub fn add(
     journal: &mut JournalFile,
-    rows: &mut Vec<Row>,
-    row: Row,
+    rows: &mut Vec<GenerationRow>,
+    row: GenerationRow,
     folder: &Path,
 ) -> Result<(), LearnError> {
     journal.append(&row)?;
@@ -59,7 +59,7 @@ pub fn add(
     Ok(picture(rows).draw(&folder.join("progress.svg"))?)
 }
 
-fn csv(rows: &[Row]) -> String {
+fn csv(rows: &[GenerationRow]) -> String {
     let losses = LOSSES.map(|loss| format!(",{loss}")).concat();
     let mut text = format!(
         "generation,hours,games,positions{losses},optimal_policy,optimal_search,elo,play_s,train_s,measure_s,distance\n"
@@ -80,10 +80,10 @@ fn csv(rows: &[Row]) -> String {
 }
 
 /// All curves over time on one axis: shares as they are, the loss as a multiple of the first one, Elo in thousands.
-fn picture(rows: &[Row]) -> Picture {
-    let loss = |row: &Row| row.losses.iter().sum::<f64>();
+fn picture(rows: &[GenerationRow]) -> Picture {
+    let loss = |row: &GenerationRow| row.losses.iter().sum::<f64>();
     let first = rows.first().map_or(1.0, loss);
-    let curve = |name: &str, value: &dyn Fn(&Row) -> Option<f64>| Curve {
+    let curve = |name: &str, value: &dyn Fn(&GenerationRow) -> Option<f64>| Curve {
         name: name.to_owned(),
         points: rows.iter().filter_map(|row| Some((row.hours, value(row)?))).collect(),
     };

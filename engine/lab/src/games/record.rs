@@ -11,7 +11,7 @@ use std::fmt;
 /// A finished game.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Record {
+pub struct GameRecord {
     /// Its number in the generation.
     pub game: usize,
     /// Random moves before the first search.
@@ -20,10 +20,10 @@ pub struct Record {
     pub turns: Vec<Turn>,
     /// The players, in a team.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pairing: Option<Pairing>,
+    pub pairing: Option<TeamPairing>,
 }
 
-impl Record {
+impl GameRecord {
     /// The side of the searched move `at`: 0 for the one that moved first in the game.
     #[must_use]
     pub fn side(&self, at: usize) -> usize {
@@ -56,7 +56,7 @@ impl Record {
 /// Players of a team's game, and the one that learns from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Pairing {
+pub struct TeamPairing {
     /// The player that moves first, and the other.
     pub players: [usize; 2],
     /// Sides whose searches teach: one, or both of the same player.
@@ -113,11 +113,11 @@ impl std::error::Error for RecordError {}
 ///
 /// # Errors
 /// Names the first line that is none of a finished game.
-pub fn read_games<G: Game>(game: &G, bytes: &[u8]) -> Result<Vec<Record>, RecordError> {
+pub fn read_games<G: Game>(game: &G, bytes: &[u8]) -> Result<Vec<GameRecord>, RecordError> {
     let mut records = Vec::new();
     for (at, line) in whole_lines(bytes).enumerate() {
         let fault = |what: String| RecordError::Line { line: at + 1, what };
-        let record: Record =
+        let record: GameRecord =
             serde_json::from_slice(line).map_err(|why| fault(format!("not a game ({why})")))?;
         samples(game, &record).map_err(fault)?;
         records.push(record);
@@ -132,7 +132,7 @@ pub fn read_games<G: Game>(game: &G, bytes: &[u8]) -> Result<Vec<Record>, Record
 ///
 /// # Errors
 /// An illegal move, labels of other moves, or no end.
-pub fn samples<G: Game>(game: &G, record: &Record) -> Result<Vec<Sample<G::State>>, String> {
+pub fn samples<G: Game>(game: &G, record: &GameRecord) -> Result<Vec<Sample<G::State>>, String> {
     let mut state = game.start();
     let play = |state: &mut G::State, action: u16| {
         if !game.moves(state).contains(&action) {

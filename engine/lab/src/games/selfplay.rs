@@ -2,9 +2,9 @@
 //! Go", 2019, section 3.1): few searches are long, noisy and teach the policy; most are short and only play the game on.
 
 use super::cached::Cached;
-use super::exam::Question;
-use super::record::{Record, Turn};
-use super::team::table::Table;
+use super::exam::ExamPosition;
+use super::record::{GameRecord, Turn};
+use super::team::table::TeamState;
 use super::team::world::{Placed, PlayerWorld};
 use crate::selfplay::search::{UntilProven, draw_by_visits};
 use games::game::Game;
@@ -59,13 +59,13 @@ pub struct Cast<'a> {
     /// By player.
     pub networks: &'a [Cached<BoardNet>],
     /// Opponents and rewards, of a team.
-    pub table: Option<&'a Table>,
+    pub table: Option<&'a TeamState>,
     /// Positions in which half of the games begin (paper 003, table 1); none: all begin with the first move.
-    pub starts: &'a [Question],
+    pub starts: &'a [ExamPosition],
 }
 
 /// Plays games of one generation, one after the other.
-pub struct Player<'a, G: Game> {
+pub struct GenerationPlayer<'a, G: Game> {
     game: G,
     cast: Cast<'a>,
     searcher: Searcher<PlayerWorld<'a, G>>,
@@ -75,20 +75,20 @@ pub struct Player<'a, G: Game> {
     stop: &'a AtomicBool,
 }
 
-impl<'a, G: Game + Clone> Player<'a, G> {
+impl<'a, G: Game + Clone> GenerationPlayer<'a, G> {
     pub fn new(
         game: &G,
         cast: Cast<'a>,
         play: &'a Play,
         seed: u64,
         stop: &'a AtomicBool,
-    ) -> Player<'a, G> {
+    ) -> GenerationPlayer<'a, G> {
         let searcher = Searcher::new(network_params(0), TREE_BYTES);
-        Player { game: game.clone(), cast, searcher, play, seed, stop }
+        GenerationPlayer { game: game.clone(), cast, searcher, play, seed, stop }
     }
 
     /// Plays game `number`, which depends on nothing but the networks, the table, the settings and the seed. None if it was stopped.
-    pub fn game(&mut self, number: usize) -> Option<Record> {
+    pub fn game(&mut self, number: usize) -> Option<GameRecord> {
         let mut random = Rng::new(self.seed ^ split_mix(number as u64));
         let pairing = self.cast.table.map(|table| table.pair(&mut random));
         let given = (!self.cast.starts.is_empty() && random.chance(0.5))
@@ -99,7 +99,7 @@ impl<'a, G: Game + Clone> Player<'a, G> {
             Some(question) => (question.position(&self.game), question.moves.clone()),
             None => self.opening(&mut random),
         };
-        let mut record = Record { game: number, start, turns: Vec::new(), pairing };
+        let mut record = GameRecord { game: number, start, turns: Vec::new(), pairing };
         self.new_tree(&state);
         let mut kept = 0;
         while self.game.end(&state).is_none() {
@@ -125,7 +125,7 @@ impl<'a, G: Game + Clone> Player<'a, G> {
     }
 
     /// The side to move as its search sees the game. None if the team has no such player.
-    fn world(&self, record: &Record) -> Option<PlayerWorld<'a, G>> {
+    fn world(&self, record: &GameRecord) -> Option<PlayerWorld<'a, G>> {
         let player = record.player(record.side(record.turns.len()));
         let judge = self.cast.networks.get(player)?;
         let shaping = self.cast.table.and_then(|table| table.shaping(player));
@@ -158,7 +158,7 @@ impl<'a, G: Game + Clone> Player<'a, G> {
     fn turn(
         &mut self,
         state: &G::State,
-        record: &Record,
+        record: &GameRecord,
         (kept, plies): (u64, usize),
         random: &mut Rng,
     ) -> Option<Turn> {

@@ -3,7 +3,7 @@
 
 use super::exact::Exact;
 use super::exam::{SOLVER_NODES, Solved, generated};
-use super::record::{Record, Turn};
+use super::record::{GameRecord, Turn};
 use nn::rng::{Rng, split_mix};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -24,11 +24,11 @@ impl<'a, G: Solved> Teacher<'a, G> {
 
     /// Plays game `number`, which depends on nothing but the seed. None if it was stopped. Moves before a position that the solver does
     /// not know are the game's start, so that every turn has labels.
-    pub fn game(&mut self, number: usize) -> Option<Record> {
+    pub fn game(&mut self, number: usize) -> Option<GameRecord> {
         let game = self.game;
         let mut random = Rng::new(self.seed ^ split_mix(number as u64));
         let mut record =
-            Record { game: number, start: Vec::new(), turns: Vec::new(), pairing: None };
+            GameRecord { game: number, start: Vec::new(), turns: Vec::new(), pairing: None };
         let mut state = game.start();
         while game.end(&state).is_none() {
             if self.stop.load(Ordering::Relaxed) {

@@ -1,10 +1,10 @@
 //! The forward pass against burn, and a game learned to perfection.
 
-use super::exam::{Question, Solved, mark, without_search};
+use super::exam::{ExamPosition, Solved, mark, without_search};
 use super::gradient::Gradient;
-use super::learn::{Limit, learn};
+use super::learn::{LearnLimit, learn};
 use super::measure::mark_search;
-use super::record::{Record, Turn, read_games};
+use super::record::{GameRecord, Turn, read_games};
 use super::sample::{Batch, Sample, Use};
 use super::settings::Settings;
 use super::twin::Twin;
@@ -182,7 +182,7 @@ fn small<G: Solved>(game: &G) -> Settings {
 }
 
 /// Every position that can be reached, with exact results.
-fn all_questions<G: Solved>(game: &G) -> Vec<Question> {
+fn all_questions<G: Solved>(game: &G) -> Vec<ExamPosition> {
     let mut solver = game.solver().unwrap();
     let (mut seen, mut found) = (HashSet::new(), Vec::new());
     let mut open = vec![(game.start(), Vec::new())];
@@ -196,7 +196,7 @@ fn all_questions<G: Solved>(game: &G) -> Vec<Question> {
             game.play(&mut next, *action);
             open.push((next, [&moves[..], &[*action]].concat()));
         }
-        found.push(Question { moves, values });
+        found.push(ExamPosition { moves, values });
     }
     found
 }
@@ -215,7 +215,7 @@ fn hex_on_nine_cells_is_learned_from_nothing() {
     assert!(untrained < 0.6, "{untrained}");
     let mut last = String::new();
     let perfect = (8..=40).step_by(4).any(|generations| {
-        let limit = Limit { hours: f64::INFINITY, generations };
+        let limit = LearnLimit { hours: f64::INFINITY, generations };
         learn(&game, &settings, &folder, 2, limit, &AtomicBool::new(false)).unwrap();
         let network = NetworkFile::load(&folder.join("network.safetensors")).unwrap();
         let search = mark_search(&game, &BoardNet::new(&network, &game).unwrap(), &all, 100);
@@ -233,7 +233,7 @@ fn tiny() -> Settings {
     settings
 }
 
-const ONE: Limit = Limit { hours: f64::INFINITY, generations: 1 };
+const ONE: LearnLimit = LearnLimit { hours: f64::INFINITY, generations: 1 };
 
 /// A new folder with one generation, the file of its games, and the weights.
 fn run_once(name: &str, threads: usize, begun: &[u8]) -> (PathBuf, Vec<u8>, Vec<f32>) {
@@ -292,7 +292,7 @@ fn a_seed_repeats_exactly_even_after_a_kill_and_on_more_threads() {
 fn damaged_files_end_a_run_with_one_line() {
     let (folder, packed, _) = run_once("damaged", 1, b"");
     let game = Hex::new(3).unwrap();
-    let more = Limit { generations: 2, ..ONE };
+    let more = LearnLimit { generations: 2, ..ONE };
     let fault = || {
         let why = learn(&game, &tiny(), &folder, 1, more, &AtomicBool::new(false)).unwrap_err();
         let why = why.to_string();
@@ -365,9 +365,13 @@ fn games_are_checked_move_by_move() {
         values: vec![-1; 4 - usize::from(action)],
         proven: None,
     };
-    let record =
-        Record { game: 0, start: Vec::new(), turns: [0, 1, 2].map(turn).to_vec(), pairing: None };
-    let fault = |change: &dyn Fn(&mut Record)| {
+    let record = GameRecord {
+        game: 0,
+        start: Vec::new(),
+        turns: [0, 1, 2].map(turn).to_vec(),
+        pairing: None,
+    };
+    let fault = |change: &dyn Fn(&mut GameRecord)| {
         let mut record = record.clone();
         change(&mut record);
         let line = serde_json::to_string(&record).unwrap() + "\n";

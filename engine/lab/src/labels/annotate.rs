@@ -58,7 +58,7 @@ pub struct Effort {
     pub best_nodes: u64,
     /// Nodes for each other close move.
     pub move_nodes: u64,
-    /// See [`super::label_file::Recipe::margin`].
+    /// See [`super::label_file::LabelRecipe::margin`].
     pub margin: f32,
 }
 

@@ -77,11 +77,11 @@ pub trait Method: Sync {
         rng: &mut Rng,
         state: &mut Self::WorkerState,
         engine: &mut Player<T>,
-    ) -> Result<Vec<Label<Self>>, HarvestError>;
+    ) -> Result<Vec<LabelOf<Self>>, HarvestError>;
 }
 
 /// A label in the method's format.
-pub type Label<M> = <<M as Method>::Store as Store>::Label;
+pub type LabelOf<M> = <<M as Method>::Store as Store>::Label;
 
 /// A growing file of labels.
 pub trait Store: Sized {
@@ -159,7 +159,7 @@ impl std::error::Error for HarvestError {}
 
 wraps! { HarvestError: Data(DataError), Roots(RootsError), Label(LabelError), Eval(EvalError) }
 
-struct Task {
+struct HarvestTask {
     root: Game,
     seed: u64,
 }
@@ -182,13 +182,13 @@ impl<M: Method> Harvest<M> {
             let mut tasks = Vec::new();
             while tasks.len() < CHUNK {
                 let root = roots.draw()?.ok_or(HarvestError::Empty)?;
-                tasks.push(Task { root, seed: seeds.bits() });
+                tasks.push(HarvestTask { root, seed: seeds.bits() });
             }
             let start = || {
                 let mut engine = self.annotator.start()?;
                 let mut state = self.method.start()?;
                 let mut mode = None;
-                Ok(move |Task { root, seed }: &Task| {
+                Ok(move |HarvestTask { root, seed }: &HarvestTask| {
                     if mode != Some(root.mode()) {
                         let chess960 = root.mode() == CastlingMode::Chess960;
                         engine.new_game(chess960).map_err(LabelError::from)?;

@@ -21,7 +21,7 @@ const ROUNDING: f64 = 1e4;
 
 /// Origin of labels.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Recipe {
+pub struct LabelRecipe {
     /// The engine's name.
     pub engine: String,
     /// Nodes for the best move.
@@ -117,7 +117,7 @@ impl fmt::Display for LabelsError {
 
 impl std::error::Error for LabelsError {}
 
-impl Recipe {
+impl LabelRecipe {
     /// First line of a file.
     #[must_use]
     pub fn to_line(&self) -> String {
@@ -131,7 +131,7 @@ impl Recipe {
         .to_string()
     }
 
-    fn from_line(line: &[u8]) -> Result<Recipe, LabelLineError> {
+    fn from_line(line: &[u8]) -> Result<LabelRecipe, LabelLineError> {
         let value: Value = serde_json::from_slice(line).map_err(LabelLineError::Json)?;
         let version = value.get("mavka-labels").and_then(Value::as_u64);
         if version != Some(VERSION) {
@@ -139,7 +139,7 @@ impl Recipe {
         }
         let count = |name: &str| value.get(name).and_then(Value::as_u64);
         let recipe = || {
-            Some(Recipe {
+            Some(LabelRecipe {
                 engine: value.get("engine")?.as_str()?.to_owned(),
                 best_nodes: count("best_nodes")?,
                 move_nodes: count("move_nodes")?,
@@ -218,7 +218,7 @@ fn rounded(value: f32) -> f64 {
 ///
 /// # Errors
 /// The file and the invalid line.
-pub fn read(path: &Path) -> Result<(Recipe, Vec<LabelledPosition>), LabelsError> {
+pub fn read(path: &Path) -> Result<(LabelRecipe, Vec<LabelledPosition>), LabelsError> {
     let bytes = read_unpacked(path, MAX_BYTES);
     parse(path, &bytes.map_err(|why| LabelsError::File(FileError::of(path)(why)))?)
 }
@@ -227,11 +227,14 @@ pub fn read(path: &Path) -> Result<(Recipe, Vec<LabelledPosition>), LabelsError>
 ///
 /// # Errors
 /// The file and the invalid line.
-pub fn parse(path: &Path, bytes: &[u8]) -> Result<(Recipe, Vec<LabelledPosition>), LabelsError> {
+pub fn parse(
+    path: &Path,
+    bytes: &[u8],
+) -> Result<(LabelRecipe, Vec<LabelledPosition>), LabelsError> {
     let wrong = |line: usize, why| LabelsError::Line { path: path.to_owned(), line, why };
     let mut lines = bytes.split_inclusive(|byte| *byte == b'\n');
     let first = lines.next().ok_or_else(|| wrong(1, LabelLineError::Empty))?;
-    let recipe = Recipe::from_line(first).map_err(|why| wrong(1, why))?;
+    let recipe = LabelRecipe::from_line(first).map_err(|why| wrong(1, why))?;
     let mut positions = Vec::new();
     for (line, number) in lines.zip(2..) {
         if line == first {
@@ -273,13 +276,13 @@ mod tests {
 
     #[test]
     fn lines_are_read_as_they_were_written() {
-        let recipe = Recipe {
+        let recipe = LabelRecipe {
             engine: "Fake \"1\"".to_owned(),
             best_nodes: 300_000,
             move_nodes: 60_000,
             margin: 0.15,
         };
-        assert_eq!(Recipe::from_line(recipe.to_line().as_bytes()).unwrap(), recipe);
+        assert_eq!(LabelRecipe::from_line(recipe.to_line().as_bytes()).unwrap(), recipe);
         assert!(recipe.to_line().starts_with(BEGINNING));
         let line = sample().to_line();
         assert_eq!(LabelledPosition::from_line(line.as_bytes()).unwrap().to_line(), line);
@@ -309,7 +312,7 @@ mod tests {
 
     #[test]
     fn odd_lines_are_refused_with_their_number() {
-        assert!(Recipe::from_line(b"{\"mavka-labels\":2}").is_err());
+        assert!(LabelRecipe::from_line(b"{\"mavka-labels\":2}").is_err());
         let line = sample().to_line();
         for (from, to) in [("a1a8\",\"chess", "b1a8\",\"chess"), ("0.75", "7.5"), ("KQkq", "XX")] {
             let broken = line.replacen(from, to, 1);
@@ -317,7 +320,8 @@ mod tests {
             assert!(LabelledPosition::from_line(broken.as_bytes()).is_err(), "{broken}");
         }
         let path = std::env::temp_dir().join(format!("mavka-labels-{}", std::process::id()));
-        let recipe = Recipe { engine: "x".to_owned(), best_nodes: 1, move_nodes: 1, margin: 0.25 };
+        let recipe =
+            LabelRecipe { engine: "x".to_owned(), best_nodes: 1, move_nodes: 1, margin: 0.25 };
         let cut = format!("{}\n{line}\n{}", recipe.to_line(), &line[..line.len() / 2]);
         std::fs::write(&path, &cut).unwrap();
         let (read_back, positions) = read(&path).unwrap();

@@ -2,7 +2,7 @@
 //! an interrupted run, by Ctrl-C too, resumes where it stopped.
 
 use super::annotate::{Annotator, Effort, LabelError, LabelTask};
-use super::label_file::{self, LabelledPosition, LabelsError, Recipe};
+use super::label_file::{self, LabelRecipe, LabelledPosition, LabelsError};
 use crate::spread::spread;
 use engine::process::errors::{FileError, wraps};
 use engine::process::files::{JournalFile, OpenError, is_cut_journal, whole_lines};
@@ -60,9 +60,9 @@ pub enum LabellingError {
         /// The file.
         path: PathBuf,
         /// Recipe in the file.
-        found: Box<Recipe>,
+        found: Box<LabelRecipe>,
         /// Recipe of this run.
-        asked: Box<Recipe>,
+        asked: Box<LabelRecipe>,
     },
 }
 
@@ -98,7 +98,7 @@ impl Labelling {
     /// # Errors
     /// A file cannot be read or written, or the engine fails.
     pub fn run(&self) -> Result<(usize, usize), LabellingError> {
-        let recipe = Recipe {
+        let recipe = LabelRecipe {
             engine: self.engine.start()?.name().to_owned(),
             best_nodes: self.effort.best_nodes,
             move_nodes: self.effort.move_nodes,
@@ -145,7 +145,10 @@ impl Labelling {
 }
 
 /// The locked output, and the positions it contains. A truncated last line is cut off.
-fn open(path: &Path, recipe: &Recipe) -> Result<(JournalFile, HashSet<String>), LabellingError> {
+fn open(
+    path: &Path,
+    recipe: &LabelRecipe,
+) -> Result<(JournalFile, HashSet<String>), LabellingError> {
     // Checked before the file is created.
     if path.extension().is_some_and(|end| end == "zst") {
         return Err(LabellingError::Compressed(path.to_owned()));
@@ -186,8 +189,8 @@ mod tests {
         path
     }
 
-    fn recipe() -> Recipe {
-        Recipe { engine: "Möwe".to_owned(), best_nodes: 2, move_nodes: 1, margin: 0.25 }
+    fn recipe() -> LabelRecipe {
+        LabelRecipe { engine: "Möwe".to_owned(), best_nodes: 2, move_nodes: 1, margin: 0.25 }
     }
 
     fn line() -> String {
@@ -214,7 +217,7 @@ mod tests {
             let expected = format!("{head}\n{}", format!("{}\n", line()).repeat(added));
             assert_eq!(fs::read_to_string(&path).unwrap(), expected, "cut at {cut}");
         }
-        let error = open(&path, &Recipe { best_nodes: 3, ..recipe() }).err().unwrap();
+        let error = open(&path, &LabelRecipe { best_nodes: 3, ..recipe() }).err().unwrap();
         let _ = fs::remove_file(&path);
         assert!(matches!(error, LabellingError::Recipe { .. }), "{error}");
     }

@@ -1,7 +1,7 @@
 //! Finished games of a league and their counts.
 
-use crate::matches::rules::{Played, Seat};
-use crate::matches::tally::{Record, Tallies, total};
+use crate::matches::rules::{PlayedGame, Seat};
+use crate::matches::tally::{PlayerTotals, Tallies, total};
 use crate::openings::Opening;
 use shakmaty::ByColor;
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ pub struct Entry {
     pub date: String,
     pub opening: Opening,
     /// Moves and result.
-    pub played: Played,
+    pub played: PlayedGame,
 }
 
 impl Entry {
@@ -69,7 +69,7 @@ impl Book {
 
     /// Totals of an agent, and its games won, drawn and lost.
     #[must_use]
-    pub fn total(&self, agent: usize) -> (Record, [u64; 3]) {
+    pub fn total(&self, agent: usize) -> (PlayerTotals, [u64; 3]) {
         total(&self.tallies, agent)
     }
 
@@ -112,7 +112,7 @@ mod tests {
 
     pub(crate) fn entry(pair: usize, white: usize, black: usize, winner: Option<Color>) -> Entry {
         let ending = if winner.is_some() { Ending::Checkmate } else { Ending::Repetition };
-        let played = Played { plies: vec![], winner, ending, warnings: ByColor::default() };
+        let played = PlayedGame { plies: vec![], winner, ending, warnings: ByColor::default() };
         Entry {
             pair,
             game: usize::from(white > black),

@@ -9,7 +9,7 @@ mod upgrade;
 
 use super::book::{Entry, Resume};
 use super::config::{Agent, League};
-use crate::matches::rules::{Ending, Played, Ply, Warnings};
+use crate::matches::rules::{Ending, PlayedGame, Ply, Warnings};
 use crate::openings::Opening;
 use chess::game::Game;
 use engine::process::errors::{FileError, wraps};
@@ -40,7 +40,7 @@ struct Header {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Line {
+enum JournalLine {
     Agent(AgentIdentity),
     Game(Box<GameLine>),
 }
@@ -218,7 +218,7 @@ impl Journal {
             file.append(&header(league))?;
         }
         for agent in playing.iter().filter(|agent| !read.known.contains_key(&agent.name)) {
-            file.append(&Line::Agent(agent.clone()))?;
+            file.append(&JournalLine::Agent(agent.clone()))?;
         }
         Ok((Journal { file, names, agents: playing }, read.past))
     }
@@ -257,7 +257,7 @@ impl Journal {
     /// # Errors
     /// The file cannot be written.
     pub fn add(&mut self, entry: &Entry) -> Result<(), JournalError> {
-        let line = Line::Game(Box::new(self.line(entry)));
+        let line = JournalLine::Game(Box::new(self.line(entry)));
         Ok(self.file.append(&line)?)
     }
 
@@ -336,8 +336,8 @@ impl JournalContent {
             } else {
                 let damaged = || JournalError::Damaged(path.to_owned(), index + 1);
                 match serde_json::from_slice(line).map_err(|_| damaged())? {
-                    Line::Agent(was) => read.meet(path, was, agents.unwrap_or_default())?,
-                    Line::Game(line) => {
+                    JournalLine::Agent(was) => read.meet(path, was, agents.unwrap_or_default())?,
+                    JournalLine::Game(line) => {
                         read.past.next_pair = read.past.next_pair.max(line.pair.saturating_add(1));
                         let number = |name: &str| names.iter().position(|known| known == name);
                         if let (Some(white), Some(black)) =
@@ -416,7 +416,7 @@ fn entry(line: GameLine, agents: ByColor<usize>) -> Option<Entry> {
         agents,
         date: line.date,
         opening,
-        played: Played { plies, winner, ending, warnings },
+        played: PlayedGame { plies, winner, ending, warnings },
     })
 }
 

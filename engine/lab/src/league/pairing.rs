@@ -82,7 +82,7 @@ pub fn meetings(tallies: &Tallies) -> Vec<Meeting<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::matches::tally::{Record, Tally};
+    use crate::matches::tally::{PlayerTotals, Tally};
     use std::time::Duration;
 
     /// Simulates: every pair scores by the agents' indices; counts the pairings.
@@ -133,10 +133,10 @@ mod tests {
         let mut tallies = Tallies::new();
         // Four equals; the first two take 32 times as long per move.
         for (first, second) in [(0, 2), (1, 3), (0, 1), (2, 3)] {
-            let record = |agent: usize| Record {
+            let record = |agent: usize| PlayerTotals {
                 moves: 100,
                 time: Duration::from_millis(if agent < 2 { 100_000 } else { 3125 }),
-                ..Record::default()
+                ..PlayerTotals::default()
             };
             let tally: &mut Tally = tallies.entry((first, second)).or_default();
             (tally.wins, tally.losses) = (5, 5);

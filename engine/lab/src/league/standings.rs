@@ -5,14 +5,14 @@ use super::config::League;
 use super::pairing::meetings;
 use super::ratings::rate;
 use crate::matches::elo::Z95;
-use crate::matches::tally::Record;
+use crate::matches::tally::PlayerTotals;
 use engine::markup::counted;
 use engine::process::files::csv_field;
 use std::fmt::Write as _;
 
 /// A row of the table.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct StandingsRow {
     /// Index of the agent.
     pub agent: usize,
     /// Internal scale.
@@ -26,10 +26,10 @@ pub struct Row {
     /// Likelihood of superiority over the next row.
     pub los: Option<f64>,
     /// Totals of its games.
-    pub record: Record,
+    pub record: PlayerTotals,
 }
 
-impl Row {
+impl StandingsRow {
     /// Games played.
     #[must_use]
     pub fn games(&self) -> u64 {
@@ -106,7 +106,7 @@ impl Scale {
 #[derive(Clone, Debug)]
 pub struct Standings {
     /// All agents; those without games last.
-    pub rows: Vec<Row>,
+    pub rows: Vec<StandingsRow>,
     /// None unless an agent with a known external rating has played.
     pub scale: Option<Scale>,
 }
@@ -132,7 +132,7 @@ impl Standings {
         order.sort_by(|a, b| {
             played(b).cmp(&played(a)).then(ratings.elo[*b].total_cmp(&ratings.elo[*a]))
         });
-        let row = |(place, &agent): (usize, &usize)| Row {
+        let row = |(place, &agent): (usize, &usize)| StandingsRow {
             agent,
             elo: ratings.elo[agent],
             error: ratings.error(agent),
@@ -148,7 +148,7 @@ impl Standings {
     /// Plain text.
     #[must_use]
     pub fn text(&self, league: &League, games: usize) -> String {
-        let name = |row: &Row| league.agents[row.agent].name.as_str();
+        let name = |row: &StandingsRow| league.agents[row.agent].name.as_str();
         let width = self.rows.iter().map(|row| name(row).chars().count()).max().unwrap_or(0).max(5);
         let mut out = format!(
             "{}: {games} of {}\n  #  {:<width$}     Elo      ±  external     ±  games  score  draws    LOS     ms/move  nodes/move  faults\n",
@@ -242,7 +242,7 @@ pub fn cross_csv(league: &League, book: &Book) -> String {
 mod tests {
     use super::super::book::Entry;
     use super::*;
-    use crate::matches::rules::{Ending, Played};
+    use crate::matches::rules::{Ending, PlayedGame};
     use crate::openings::Opening;
     use shakmaty::{ByColor, Color};
 
@@ -264,7 +264,7 @@ mod tests {
                 let winner = if pair % 4 == 0 { black } else { white };
                 let winner = if game == 0 { winner == white } else { winner == black };
                 let winner = Some(if winner { Color::White } else { Color::Black });
-                let played = Played {
+                let played = PlayedGame {
                     plies: vec![],
                     winner,
                     ending: Ending::Checkmate,

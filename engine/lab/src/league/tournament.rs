@@ -2,7 +2,7 @@
 
 use super::book::{Book, Entry, Resume, key};
 use super::config::League;
-use crate::matches::rules::Played;
+use crate::matches::rules::PlayedGame;
 use crate::matches::stage::{Job, Schedule};
 use crate::openings::{self, Opening};
 use engine::process::shard::Shard;
@@ -150,7 +150,7 @@ impl<L: Listener> Schedule for Tournament<'_, L> {
         Some(job)
     }
 
-    fn finished(&mut self, job: Job, played: Played) {
+    fn finished(&mut self, job: Job, played: PlayedGame) {
         let agents = key(job.agents).0;
         if let Some(place) = self.under_way.iter().position(|pair| *pair == agents) {
             self.under_way.swap_remove(place);
@@ -290,8 +290,12 @@ mod tests {
         tournament.listener.stopped = false;
         let job = tournament.next().unwrap();
         tournament.listener.stopped = true;
-        let played =
-            |ending| Played { plies: vec![], winner: None, ending, warnings: ByColor::default() };
+        let played = |ending| PlayedGame {
+            plies: vec![],
+            winner: None,
+            ending,
+            warnings: ByColor::default(),
+        };
         let crash = Ending::Crash(shakmaty::Color::White, String::new());
         tournament.finished(job.clone(), played(crash));
         assert!(tournament.book.games().is_empty());

@@ -1,6 +1,6 @@
 //! Use of time: clock readings after each move, over the games of a match.
 
-use super::rules::{Played, Seat};
+use super::rules::{PlayedGame, Seat};
 use crate::uci_client::limit::{Clock, Limit};
 use shakmaty::{ByColor, Color};
 
@@ -26,7 +26,7 @@ pub struct Remaining {
 
 impl Clocks {
     /// Adds a game. Players without a clock are ignored.
-    pub fn add(&mut self, played: &Played, limits: ByColor<Limit>, white: Seat) {
+    pub fn add(&mut self, played: &PlayedGame, limits: ByColor<Limit>, white: Seat) {
         for color in Color::ALL {
             if !matches!(limits[color], Limit::Clock { .. }) {
                 continue;
@@ -71,7 +71,7 @@ mod tests {
     use shakmaty::{Chess, Position};
     use std::time::Duration;
 
-    fn played(milliseconds: &[u64]) -> Played {
+    fn played(milliseconds: &[u64]) -> PlayedGame {
         let action = Chess::default().legal_moves()[0];
         let ply = |(index, time): (usize, &u64)| Ply {
             color: if index % 2 == 0 { Color::White } else { Color::Black },
@@ -81,7 +81,7 @@ mod tests {
             nodes: None,
             elapsed: Duration::from_millis(*time),
         };
-        Played {
+        PlayedGame {
             plies: milliseconds.iter().enumerate().map(ply).collect(),
             winner: None,
             ending: Ending::MaxPlies,

@@ -1,6 +1,6 @@
 //! Result of a match as a CSV row.
 
-use super::elo::Judgement;
+use super::elo::MatchStatistics;
 use super::tally::Tally;
 use crate::uci_client::limit::Limit;
 use engine::process::files::csv_field;
@@ -24,7 +24,7 @@ pub struct Facts<'a> {
 /// A row with line end. None without games.
 #[must_use]
 pub fn line(facts: &Facts<'_>, tally: &Tally) -> Option<String> {
-    let Judgement { score, elo, error, los } = tally.judgement()?;
+    let MatchStatistics { score, elo, error, los } = tally.judgement()?;
     let [first, second] = facts.names;
     let mut fields =
         vec![csv_field(facts.event), facts.date.to_owned(), csv_field(first), csv_field(second)];

@@ -11,7 +11,7 @@ pub const Z95: f64 = 1.959_964;
 
 /// Statistics of the first player's result against the second.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Judgement {
+pub struct MatchStatistics {
     /// Share of points, in [0, 1].
     pub score: f64,
     /// Infinite for a score of 0 or 1.
@@ -24,7 +24,7 @@ pub struct Judgement {
 
 /// Statistics of games won, drawn and lost, and of their pairs. None without games.
 #[must_use]
-pub fn judge(wins: u64, draws: u64, losses: u64, pairs: &Pentanomial) -> Option<Judgement> {
+pub fn judge(wins: u64, draws: u64, losses: u64, pairs: &Pentanomial) -> Option<MatchStatistics> {
     let score = Moments::of_counts([losses, draws, wins])?;
     // A single pair has no variance.
     let deviation = match Moments::of_counts(*pairs) {
@@ -44,10 +44,10 @@ pub fn judge(wins: u64, draws: u64, losses: u64, pairs: &Pentanomial) -> Option<
     } else {
         0.0
     };
-    Some(Judgement { score: score.mean, elo: elo(score.mean), error, los })
+    Some(MatchStatistics { score: score.mean, elo: elo(score.mean), error, los })
 }
 
-impl fmt::Display for Judgement {
+impl fmt::Display for MatchStatistics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:+.1} ± {:.1}", self.elo, self.error)
     }

@@ -2,7 +2,7 @@
 //! reason for every end.
 
 use super::rules::{
-    DrawRule, Ending, Played, Ply, ResignRule, Rules, Warning, Warnings, adjudicable,
+    DrawRule, Ending, PlayedGame, Ply, ResignRule, Rules, Warning, Warnings, adjudicable,
 };
 use crate::openings::Opening;
 use crate::uci_client::limit::{Clock, Limit};
@@ -44,7 +44,7 @@ pub fn play<T: Transport>(
     players: ByColor<&mut Player<T>>,
     start: &Start<'_>,
     rules: &Rules,
-) -> Result<Played, Fault> {
+) -> Result<PlayedGame, Fault> {
     let mut players = players;
     let mut table = RunningGame::new(start.opening);
     let mut clocks = start.limits.map(Clock::new);
@@ -224,16 +224,16 @@ impl<'a> RunningGame<'a> {
     }
 
     /// FIDE 6.9: no win on time with insufficient material.
-    fn flag(self, late: Color) -> Played {
+    fn flag(self, late: Color) -> PlayedGame {
         let winner = (!self.position.has_insufficient_material(!late)).then_some(!late);
         self.close(winner, Ending::TimeLoss(late))
     }
 
-    fn close(self, winner: Option<Color>, ending: Ending) -> Played {
-        Played { plies: self.plies, winner, ending, warnings: self.warnings }
+    fn close(self, winner: Option<Color>, ending: Ending) -> PlayedGame {
+        PlayedGame { plies: self.plies, winner, ending, warnings: self.warnings }
     }
 
-    fn abandon(self, guilty: Color, fault: Fault) -> Result<Played, Fault> {
+    fn abandon(self, guilty: Color, fault: Fault) -> Result<PlayedGame, Fault> {
         let ending = match fault {
             Fault::Absent(_) => return Err(fault),
             Fault::Crashed(words) => Ending::Crash(guilty, words),
@@ -276,7 +276,7 @@ mod tests {
         fen: &str,
         limit: &str,
         rules: Rules,
-    ) -> Played {
+    ) -> PlayedGame {
         let opening = match fen {
             "" => Opening::default(),
             fen => openings::read(fen, false).unwrap().remove(0),
@@ -288,7 +288,7 @@ mod tests {
         play(ByColor { white: &mut white, black: &mut black }, &start, &rules).unwrap()
     }
 
-    fn simply(white: &[&str], black: &[&str], fen: &str) -> Played {
+    fn simply(white: &[&str], black: &[&str], fen: &str) -> PlayedGame {
         let timed = |words: &[&'static str]| -> Vec<(u64, &'static str)> {
             words.iter().map(|&word| (1, word)).collect()
         };

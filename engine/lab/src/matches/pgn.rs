@@ -1,6 +1,6 @@
 //! PGN with comments in the format of other match runners: `{+0.35/12 0.104s}` is the mover's score, depth and time.
 
-use super::rules::{Played, Ply};
+use super::rules::{PlayedGame, Ply};
 use crate::openings::Opening;
 use crate::uci_client::limit::Limit;
 use engine::markup::pgn::tag_pair;
@@ -25,7 +25,11 @@ pub struct Tags<'a> {
 ///
 /// # Errors
 /// Never, as writing to a string does not fail.
-pub fn write(tags: &Tags<'_>, opening: &Opening, played: &Played) -> Result<String, fmt::Error> {
+pub fn write(
+    tags: &Tags<'_>,
+    opening: &Opening,
+    played: &PlayedGame,
+) -> Result<String, fmt::Error> {
     let result = match played.winner {
         Some(Color::White) => "1-0",
         Some(Color::Black) => "0-1",
@@ -136,7 +140,7 @@ mod tests {
     use shakmaty::{Chess, EnPassantMode};
     use std::time::Duration;
 
-    fn played(opening: &Opening, moves: &str) -> (Played, Chess) {
+    fn played(opening: &Opening, moves: &str) -> (PlayedGame, Chess) {
         let mut position = opening.position.clone();
         let mut plies = Vec::new();
         for (index, word) in moves.split(' ').enumerate() {
@@ -153,10 +157,10 @@ mod tests {
         }
         let ending = Ending::IllegalMove(Color::Black, "{ha}".to_owned());
         let warnings = ByColor::default();
-        (Played { plies, winner: Some(Color::White), ending, warnings }, position)
+        (PlayedGame { plies, winner: Some(Color::White), ending, warnings }, position)
     }
 
-    fn pgn(opening: &Opening, played: &Played) -> String {
+    fn pgn(opening: &Opening, played: &PlayedGame) -> String {
         let limit = Limit::Nodes(400);
         let tags = Tags {
             event: "a \"test\"",

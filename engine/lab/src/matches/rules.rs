@@ -179,7 +179,7 @@ pub struct Ply {
 
 /// A finished game.
 #[derive(Clone, Debug)]
-pub struct Played {
+pub struct PlayedGame {
     pub plies: Vec<Ply>,
     pub winner: Option<Color>,
     pub ending: Ending,

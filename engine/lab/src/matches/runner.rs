@@ -1,7 +1,7 @@
 //! A match: pairs of games between two engines, played on the [`Stage`].
 
-use super::rules::{Played, Rules, Seat};
-use super::sprt::{Sprt, Verdict};
+use super::rules::{PlayedGame, Rules, Seat};
+use super::sprt::{Sprt, SprtVerdict};
 use super::stage::{Job, Schedule, Stage};
 use super::tally::Tally;
 use crate::openings::Opening;
@@ -31,12 +31,12 @@ pub struct Match {
 
 /// A finished game.
 #[derive(Debug)]
-pub struct Report<'a> {
+pub struct FinishedGame<'a> {
     /// Number of its pair, from 0.
     pub pair: usize,
     pub white: Seat,
     pub opening: &'a Opening,
-    pub played: &'a Played,
+    pub played: &'a PlayedGame,
     pub limits: ByColor<Limit>,
     /// Including this game.
     pub tally: &'a Tally,
@@ -46,7 +46,7 @@ pub struct Report<'a> {
 #[derive(Clone, Debug)]
 pub struct MatchResult {
     pub tally: Tally,
-    pub verdict: Option<Verdict>,
+    pub verdict: Option<SprtVerdict>,
     /// An engine could not be (re)started; earlier games count.
     pub fault: Option<Fault>,
 }
@@ -57,7 +57,7 @@ const SEATS: [Seat; 2] = [Seat::First, Seat::Second];
 impl Match {
     /// Plays all games. `seat` starts an engine, on any thread; `listen` is called on this thread for each game in
     /// order of completion, and ends the match by returning false. Blocks.
-    pub fn run<T, S>(&self, seat: S, listen: impl FnMut(Report<'_>) -> bool) -> MatchResult
+    pub fn run<T, S>(&self, seat: S, listen: impl FnMut(FinishedGame<'_>) -> bool) -> MatchResult
     where
         T: Transport,
         S: Fn(Seat) -> Result<Player<T>, Fault> + Sync,
@@ -85,7 +85,7 @@ struct MatchState<'a, L> {
     number: usize,
     over: bool,
     tally: Tally,
-    verdict: Option<Verdict>,
+    verdict: Option<SprtVerdict>,
 }
 
 impl<L> MatchState<'_, L> {
@@ -95,7 +95,7 @@ impl<L> MatchState<'_, L> {
     }
 }
 
-impl<L: FnMut(Report<'_>) -> bool> Schedule for MatchState<'_, L> {
+impl<L: FnMut(FinishedGame<'_>) -> bool> Schedule for MatchState<'_, L> {
     fn next(&mut self) -> Option<Job> {
         if self.over || self.stopped() || self.number >= self.plan.games {
             return None;
@@ -115,13 +115,13 @@ impl<L: FnMut(Report<'_>) -> bool> Schedule for MatchState<'_, L> {
         Some(Job { pair, game, agents, limits, opening, seed: None })
     }
 
-    fn finished(&mut self, job: Job, played: Played) {
+    fn finished(&mut self, job: Job, played: PlayedGame) {
         if self.stopped() && played.ending.termination() == "abandoned" {
             return;
         }
         let white = SEATS[job.agents.white];
         self.tally.book(job.pair, white, &played);
-        let go_on = (self.listen)(Report {
+        let go_on = (self.listen)(FinishedGame {
             pair: job.pair,
             white,
             opening: &job.opening,
@@ -136,7 +136,7 @@ impl<L: FnMut(Report<'_>) -> bool> Schedule for MatchState<'_, L> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sprt::Unit;
+    use super::super::sprt::BoundUnit;
     use super::*;
     use crate::openings;
     use crate::uci_client::fake::first_mover;
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn sequential_test_ends_the_match() {
-        let test = Sprt { elo0: 0.0, elo1: 100.0, unit: Unit::Logistic };
+        let test = Sprt { elo0: 0.0, elo1: 100.0, unit: BoundUnit::Logistic };
         let games = Match { sprt: Some(test), concurrency: 1, ..a_match(20_000) };
         let end = games.run(
             |seat| match seat {
@@ -258,7 +258,7 @@ mod tests {
             },
             |_| true,
         );
-        assert_eq!(end.verdict, Some(Verdict::Accepted));
+        assert_eq!(end.verdict, Some(SprtVerdict::Accepted));
         assert!(end.tally.games() < 100, "{}", end.tally.games());
     }
 

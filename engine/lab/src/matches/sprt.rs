@@ -15,7 +15,7 @@ const STEPS: usize = 50;
 
 /// Unit of the bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
+pub enum BoundUnit {
     /// Distance of the score from one half in standard deviations: the length of a test does not depend on the draw
     /// rate.
     Normalised,
@@ -28,21 +28,21 @@ pub enum Unit {
 pub struct Sprt {
     pub elo0: f64,
     pub elo1: f64,
-    pub unit: Unit,
+    pub unit: BoundUnit,
 }
 
 /// Result of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum SprtVerdict {
     Accepted,
     Rejected,
 }
 
-impl fmt::Display for Verdict {
+impl fmt::Display for SprtVerdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Verdict::Accepted => "better",
-            Verdict::Rejected => "not better",
+            SprtVerdict::Accepted => "better",
+            SprtVerdict::Rejected => "not better",
         })
     }
 }
@@ -61,9 +61,9 @@ impl Sprt {
         let count: f64 = times.iter().sum();
         let seen = times.map(|times| times / count);
         let likely = |elo: f64| match self.unit {
-            Unit::Logistic => of_mean(&seen, expected_score(elo)),
+            BoundUnit::Logistic => of_mean(&seen, expected_score(elo)),
             // The mean of a pair has half the variance of a game.
-            Unit::Normalised => of_distance(&seen, elo / NORMALISED * SQRT_2),
+            BoundUnit::Normalised => of_distance(&seen, elo / NORMALISED * SQRT_2),
         };
         match (likely(self.elo0), likely(self.elo1)) {
             (Some(no), Some(yes)) => {
@@ -75,12 +75,12 @@ impl Sprt {
     }
 
     #[must_use]
-    pub fn verdict(&self, pairs: &Pentanomial) -> Option<Verdict> {
+    pub fn verdict(&self, pairs: &Pentanomial) -> Option<SprtVerdict> {
         let llr = self.llr(pairs);
         if llr >= Sprt::BOUND {
-            Some(Verdict::Accepted)
+            Some(SprtVerdict::Accepted)
         } else if llr <= -Sprt::BOUND {
-            Some(Verdict::Rejected)
+            Some(SprtVerdict::Rejected)
         } else {
             None
         }
@@ -159,7 +159,7 @@ fn tilted(seen: &[f64; 5], offsets: [f64; 5]) -> Option<[f64; 5]> {
 mod tests {
     use super::*;
 
-    fn llr(unit: Unit, elo0: f64, elo1: f64, pairs: Pentanomial) -> f64 {
+    fn llr(unit: BoundUnit, elo0: f64, elo1: f64, pairs: Pentanomial) -> f64 {
         Sprt { elo0, elo1, unit }.llr(&pairs)
     }
 
@@ -167,11 +167,11 @@ mod tests {
     fn published_tests_have_the_published_ratio() {
         // From fastchess's tests, including results of fishtest.
         let cases = [
-            (Unit::Normalised, 0.0, 2.0, [365, 16_618, 36_229, 16_974, 390], 2.25),
-            (Unit::Normalised, -1.75, 0.25, [127, 4883, 10_712, 5150, 104], 3.01),
-            (Unit::Normalised, 0.0, 5.0, [0, 0, 0, 0, 5550], 111.82),
-            (Unit::Logistic, 0.5, 2.5, [223, 9863, 21_279, 10_037, 246], -3.07),
-            (Unit::Logistic, 0.0, 2.0, [871, 26_175, 55_983, 26_678, 821], -4.98),
+            (BoundUnit::Normalised, 0.0, 2.0, [365, 16_618, 36_229, 16_974, 390], 2.25),
+            (BoundUnit::Normalised, -1.75, 0.25, [127, 4883, 10_712, 5150, 104], 3.01),
+            (BoundUnit::Normalised, 0.0, 5.0, [0, 0, 0, 0, 5550], 111.82),
+            (BoundUnit::Logistic, 0.5, 2.5, [223, 9863, 21_279, 10_037, 246], -3.07),
+            (BoundUnit::Logistic, 0.0, 2.0, [871, 26_175, 55_983, 26_678, 821], -4.98),
         ];
         for (unit, elo0, elo1, pairs, published) in cases {
             let ours = llr(unit, elo0, elo1, pairs);
@@ -195,10 +195,10 @@ mod tests {
 
     #[test]
     fn the_test_stops_on_either_side() {
-        for unit in [Unit::Normalised, Unit::Logistic] {
+        for unit in [BoundUnit::Normalised, BoundUnit::Logistic] {
             let test = Sprt { elo0: 0.0, elo1: 10.0, unit };
-            assert_eq!(test.verdict(&[0, 0, 400, 100, 0]), Some(Verdict::Accepted));
-            assert_eq!(test.verdict(&[0, 100, 400, 0, 0]), Some(Verdict::Rejected));
+            assert_eq!(test.verdict(&[0, 0, 400, 100, 0]), Some(SprtVerdict::Accepted));
+            assert_eq!(test.verdict(&[0, 100, 400, 0, 0]), Some(SprtVerdict::Rejected));
             assert_eq!(test.verdict(&[0, 2, 4, 2, 0]), None);
             assert_eq!(test.llr(&[0; 5]), 0.0);
             // Both hypotheses are equidistant.

@@ -3,7 +3,7 @@
 //! `workers::deal` cannot be used: it needs all tasks in advance.
 
 use super::game::{self, Start};
-use super::rules::{Played, Rules};
+use super::rules::{PlayedGame, Rules};
 use crate::openings::Opening;
 use crate::uci_client::limit::Limit;
 use crate::uci_client::player::{Fault, Player};
@@ -35,7 +35,7 @@ pub trait Schedule {
     fn next(&mut self) -> Option<Job>;
 
     /// Called at the end of a game.
-    fn finished(&mut self, job: Job, played: Played);
+    fn finished(&mut self, job: Job, played: PlayedGame);
 }
 
 /// Execution parameters.
@@ -94,7 +94,7 @@ impl Stage {
         &self,
         start: &S,
         queue: &Receiver<Job>,
-        results: &Sender<(Job, Result<Played, Fault>)>,
+        results: &Sender<(Job, Result<PlayedGame, Fault>)>,
     ) where
         T: Transport,
         S: Fn(usize) -> Result<Player<T>, Fault> + Sync,
@@ -116,7 +116,7 @@ struct Engines<T: Transport> {
 }
 
 impl<T: Transport> Engines<T> {
-    fn play<S>(&mut self, job: &Job, rules: &Rules, start: &S) -> Result<Played, Fault>
+    fn play<S>(&mut self, job: &Job, rules: &Rules, start: &S) -> Result<PlayedGame, Fault>
     where
         S: Fn(usize) -> Result<Player<T>, Fault>,
     {
@@ -179,7 +179,7 @@ mod tests {
             })
         }
 
-        fn finished(&mut self, job: Job, _played: Played) {
+        fn finished(&mut self, job: Job, _played: PlayedGame) {
             self.under_way -= 1;
             self.done.insert(job.pair);
         }

@@ -1,7 +1,7 @@
 //! Count of a match: points by game and by pair, faults and search totals of each player.
 
-use super::elo::{Judgement, Pentanomial, judge};
-use super::rules::{Ending, Played, Seat, Warning, Warnings};
+use super::elo::{MatchStatistics, Pentanomial, judge};
+use super::rules::{Ending, PlayedGame, Seat, Warning, Warnings};
 use super::sprt::normalised_elo;
 use chess::quote::shorten;
 use engine::markup::counted;
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// Totals of one player.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Record {
+pub struct PlayerTotals {
     pub illegal_moves: u64,
     pub time_losses: u64,
     pub crashes: u64,
@@ -37,8 +37,8 @@ pub struct Tally {
     pub white_wins: u64,
     pub black_wins: u64,
     pub adjudicated: u64,
-    pub first: Record,
-    pub second: Record,
+    pub first: PlayerTotals,
+    pub second: PlayerTotals,
 }
 
 /// Counts of a league by the indices of two agents, the smaller first.
@@ -46,8 +46,8 @@ pub type Tallies = BTreeMap<(usize, usize), Tally>;
 
 /// Totals of an agent, and its games won, drawn and lost.
 #[must_use]
-pub fn total(tallies: &Tallies, agent: usize) -> (Record, [u64; 3]) {
-    let (mut total, mut results) = (Record::default(), [0; 3]);
+pub fn total(tallies: &Tallies, agent: usize) -> (PlayerTotals, [u64; 3]) {
+    let (mut total, mut results) = (PlayerTotals::default(), [0; 3]);
     for (&(first, second), tally) in tallies {
         let (record, counts) = if agent == first {
             (&tally.first, [tally.wins, tally.draws, tally.losses])
@@ -66,7 +66,7 @@ pub fn total(tallies: &Tallies, agent: usize) -> (Record, [u64; 3]) {
 
 impl Tally {
     /// Counts one game of this pair.
-    pub fn book(&mut self, pair: usize, white: Seat, played: &Played) {
+    pub fn book(&mut self, pair: usize, white: Seat, played: &PlayedGame) {
         let first = match white {
             Seat::First => Color::White,
             Seat::Second => Color::Black,
@@ -105,7 +105,7 @@ impl Tally {
     }
 
     #[must_use]
-    pub fn judgement(&self) -> Option<Judgement> {
+    pub fn judgement(&self) -> Option<MatchStatistics> {
         judge(self.wins, self.draws, self.losses, &self.pairs)
     }
 
@@ -120,7 +120,7 @@ impl Tally {
             let share = |count: u64| 100.0 * count as f64 / games as f64;
             let normalised = normalised_elo(&self.pairs)
                 .map_or_else(|| "-".to_owned(), |(elo, error)| format!("{elo:+.1} ± {error:.1}"));
-            let on_time = |record: &Record| match record.time_losses {
+            let on_time = |record: &PlayerTotals| match record.time_losses {
                 0 => String::new(),
                 count => format!(" ({count} on time)"),
             };
@@ -152,7 +152,7 @@ impl Tally {
             out += &format!("  {title:<24}{one:>first$}   {two:>second$}\n");
         };
         row("", names);
-        let mut counts = |title, count: fn(&Record) -> u64| {
+        let mut counts = |title, count: fn(&PlayerTotals) -> u64| {
             row(title, records.map(|record| count(record).to_string()));
         };
         counts("lost on time", |record| record.time_losses);
@@ -180,9 +180,9 @@ impl Tally {
 /// Longest name at the head of a column, in characters.
 const MAX_NAME: usize = 28;
 
-impl Record {
+impl PlayerTotals {
     /// Adds totals of other games.
-    pub fn add(&mut self, other: &Record) {
+    pub fn add(&mut self, other: &PlayerTotals) {
         self.illegal_moves += other.illegal_moves;
         self.time_losses += other.time_losses;
         self.crashes += other.crashes;
@@ -216,7 +216,7 @@ impl Record {
         if found.is_empty() { "-".to_owned() } else { found.join(", ") }
     }
 
-    fn book(&mut self, played: &Played, color: Color) {
+    fn book(&mut self, played: &PlayedGame, color: Color) {
         match &played.ending {
             Ending::IllegalMove(guilty, _) if *guilty == color => self.illegal_moves += 1,
             Ending::TimeLoss(guilty) if *guilty == color => self.time_losses += 1,
@@ -241,11 +241,11 @@ mod tests {
     use super::*;
     use shakmaty::ByColor;
 
-    fn game(winner: Option<Color>, ending: Ending) -> Played {
-        Played { plies: vec![], winner, ending, warnings: ByColor::default() }
+    fn game(winner: Option<Color>, ending: Ending) -> PlayedGame {
+        PlayedGame { plies: vec![], winner, ending, warnings: ByColor::default() }
     }
 
-    fn mate(winner: Color) -> Played {
+    fn mate(winner: Color) -> PlayedGame {
         game(Some(winner), Ending::Checkmate)
     }
 
@@ -307,8 +307,8 @@ mod tests {
             ["lost", "on", "time", "1", "1"]
         );
         assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
-        let record = Record { time_losses: 2, crashes: 1, ..Record::default() };
+        let record = PlayerTotals { time_losses: 2, crashes: 1, ..PlayerTotals::default() };
         assert_eq!(record.faults(), "2 on time, 1 crashed");
-        assert_eq!(Record::default().faults(), "-");
+        assert_eq!(PlayerTotals::default().faults(), "-");
     }
 }

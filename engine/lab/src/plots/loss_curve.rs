@@ -53,7 +53,7 @@ pub fn draw(csv: &Path, picture: &Path) -> Result<(), PlotError> {
     })
 }
 
-struct Row {
+struct LossRow {
     examples: f64,
     /// In the order of [`DRAWN`].
     losses: Vec<f64>,
@@ -68,7 +68,7 @@ const DRAWN: [(&str, Loss); 4] = [
     ("legality", Loss::Legality),
 ];
 
-fn rows(text: &str) -> Result<Vec<Row>, FiguresError> {
+fn rows(text: &str) -> Result<Vec<LossRow>, FiguresError> {
     let mut lines = text.lines();
     let head = lines.next().unwrap_or_default();
     let column = |name| {
@@ -85,21 +85,21 @@ fn rows(text: &str) -> Result<Vec<Row>, FiguresError> {
         let all: Option<Vec<f64>> = losses.iter().map(|place| number(*place)).collect();
         // A killed run may have left half a line.
         if let (Some(examples), Some(losses)) = (number(examples), all) {
-            rows.push(Row { examples, losses });
+            rows.push(LossRow { examples, losses });
         }
     }
     if rows.len() < 2 { Err(FiguresError::Rows(rows.len())) } else { Ok(rows) }
 }
 
-fn curves(rows: &[Row]) -> Vec<(&'static str, Vec<(f64, f64)>)> {
+fn curves(rows: &[LossRow]) -> Vec<(&'static str, Vec<(f64, f64)>)> {
     let chunk = rows.len().div_ceil(POINTS);
     let curve = |place: usize| -> Vec<(f64, f64)> {
-        let mean = |rows: &[Row], of: &dyn Fn(&Row) -> f64| {
+        let mean = |rows: &[LossRow], of: &dyn Fn(&LossRow) -> f64| {
             rows.iter().map(of).sum::<f64>() / rows.len() as f64
         };
-        let of = |row: &Row| row.losses[place];
+        let of = |row: &LossRow| row.losses[place];
         let last = mean(&rows[rows.len() - chunk..], &of).max(f64::MIN_POSITIVE);
-        let point = |rows: &[Row]| (mean(rows, &|row| row.examples), mean(rows, &of) / last);
+        let point = |rows: &[LossRow]| (mean(rows, &|row| row.examples), mean(rows, &of) / last);
         rows.chunks(chunk).map(point).collect()
     };
     DRAWN.iter().enumerate().map(|(place, (name, _))| (*name, curve(place))).collect()

@@ -11,7 +11,7 @@ use chess::syzygy::{TableResult, Tables};
 use engine::options::settings::Settings;
 use engine::play::tree::params::{rules_world, search_params};
 use engine::world::RulesWorld;
-use engine::world::rules::State;
+use engine::world::rules::RulesState;
 use mcts::{Ancestor, Line, Params, Searcher, Wdl};
 use nn::encode::canonical_moves;
 use nn::rng::Rng;
@@ -119,7 +119,7 @@ impl<'a> SelfPlayer<'a> {
         let mut record = MavgGame::new(header);
         // A new tree: an old one is compacted at another time, and rounds a value differently.
         self.searcher = Searcher::new(self.params.clone(), TREE_BYTES);
-        self.searcher.set_root(State::root(&game));
+        self.searcher.set_root(RulesState::root(&game));
         let mut kept = 0;
         let result = loop {
             if let Some(result) = self.result(&game) {
@@ -137,7 +137,7 @@ impl<'a> SelfPlayer<'a> {
                 log::error!("self-play: {} is illegal in {}", game.uci(chosen), game.fen());
                 return Ok(None);
             }
-            kept = self.searcher.reroot(State::root(&game), Ancestor::Root, &[chosen]);
+            kept = self.searcher.reroot(RulesState::root(&game), Ancestor::Root, &[chosen]);
         };
         record.header.result = result;
         Ok(Some(record))

@@ -10,11 +10,11 @@ use std::thread;
 
 /// Gathers the batches of its callers.
 pub struct Gathered {
-    questions: Sender<Question>,
+    questions: Sender<EvaluationRequest>,
 }
 
 /// A caller's batch.
-struct Question {
+struct EvaluationRequest {
     positions: Vec<(Chess, Vec<Move>)>,
     answer: Sender<Result<Vec<Evaluation>, EvalError>>,
 }
@@ -26,7 +26,7 @@ impl Gathered {
     /// # Errors
     /// The system gives no thread.
     pub fn new(inner: &Arc<dyn Evaluator>, most: usize) -> io::Result<Gathered> {
-        let (questions, waiting) = unbounded::<Question>();
+        let (questions, waiting) = unbounded::<EvaluationRequest>();
         for _ in 0..inner.in_flight().max(1) {
             let (inner, waiting) = (inner.clone(), waiting.clone());
             thread::Builder::new()
@@ -41,7 +41,7 @@ impl Evaluator for Gathered {
     fn evaluate(&self, batch: &[Query<'_>]) -> Result<Vec<Evaluation>, EvalError> {
         let owned = |query: &Query<'_>| (query.position.clone(), query.legal.to_vec());
         let (answer, answered) = bounded(1);
-        let question = Question { positions: batch.iter().map(owned).collect(), answer };
+        let question = EvaluationRequest { positions: batch.iter().map(owned).collect(), answer };
         let gone = || EvalError::Device("its thread has ended".to_owned());
         self.questions.send(question).map_err(|_| gone())?;
         answered.recv().unwrap_or_else(|_| Err(gone()))
@@ -49,7 +49,7 @@ impl Evaluator for Gathered {
 }
 
 /// Answers questions until no caller is left. The queries that wait when the device is free become one batch.
-fn answer_all(inner: &dyn Evaluator, waiting: &Receiver<Question>, most: usize) {
+fn answer_all(inner: &dyn Evaluator, waiting: &Receiver<EvaluationRequest>, most: usize) {
     let mut first = waiting.recv().ok();
     while let Some(question) = first.take() {
         let mut size = question.positions.len();
@@ -70,7 +70,7 @@ fn answer_all(inner: &dyn Evaluator, waiting: &Receiver<Question>, most: usize) 
 }
 
 /// Evaluates all questions as one batch. A receiver may be gone.
-fn answer(inner: &dyn Evaluator, gathered: &[Question]) {
+fn answer(inner: &dyn Evaluator, gathered: &[EvaluationRequest]) {
     let positions = gathered.iter().flat_map(|question| &question.positions);
     let batch: Vec<Query<'_>> =
         positions.map(|(position, legal)| Query { position, legal }).collect();

@@ -56,7 +56,7 @@ pub struct SelfPlay {
 
 /// The contents of a file, and the part that this run added.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Played {
+pub struct SelfPlaySummary {
     /// Games in the file.
     pub games: u64,
     /// White's wins, draws and Black's wins of this run.
@@ -97,7 +97,7 @@ impl SelfPlay {
     ///
     /// # Errors
     /// The file cannot be written, or the network fails.
-    pub fn run(&self) -> Result<Played, RunError> {
+    pub fn run(&self) -> Result<SelfPlaySummary, RunError> {
         let (mut writer, held) = ChunkWriter::open(&self.out, Format::SelfPlay)?;
         let network = &self.network;
         let evaluator: Arc<dyn Evaluator> = match network.on_gpu {
@@ -120,7 +120,7 @@ impl SelfPlay {
                 Ok::<_, RunError>(player.play(&self.start(number), seed)?)
             })
         };
-        let mut played = Played { games: held, ..Played::default() };
+        let mut played = SelfPlaySummary { games: held, ..SelfPlaySummary::default() };
         // Games that were faster than one with a smaller number.
         let mut early = BTreeMap::new();
         let crew = Crew { count: self.concurrency.unwrap_or(usual), stop: &self.stop };
@@ -151,7 +151,7 @@ impl SelfPlay {
     }
 }
 
-impl Played {
+impl SelfPlaySummary {
     fn count(&mut self, game: &data::record::MavgGame) {
         self.games += 1;
         self.positions += game.positions.len() as u64;
@@ -192,11 +192,11 @@ mod tests {
         }
     }
 
-    fn run(out: &Path, games: u64, concurrency: usize) -> Played {
+    fn run(out: &Path, games: u64, concurrency: usize) -> SelfPlaySummary {
         run_part(out, games, concurrency, Shard::default())
     }
 
-    fn run_part(out: &Path, games: u64, concurrency: usize, shard: Shard) -> Played {
+    fn run_part(out: &Path, games: u64, concurrency: usize, shard: Shard) -> SelfPlaySummary {
         let run = SelfPlay {
             out: out.to_owned(),
             games,

@@ -133,7 +133,7 @@ fn work(stage: Stage, layout: &Layout, arithmetic: Arithmetic) -> Work {
 }
 
 /// A stage's share of an evaluation, in seconds.
-struct Share {
+struct StageShare {
     stage: Stage,
     took: f64,
     /// At the machine's limits; 0 where none is known.
@@ -142,7 +142,7 @@ struct Share {
 
 /// The shares of all stages of one way to compute.
 pub(super) struct Budget {
-    shares: Vec<Share>,
+    shares: Vec<StageShare>,
 }
 
 /// The work of every thread.
@@ -173,7 +173,7 @@ impl Budget {
             let trunk = if arithmetic == Arithmetic::Int8 { peaks.int8 } else { peaks.single };
             let products = work.trunk / trunk + work.other / peaks.single;
             let least = products.max(work.bytes / peaks.bytes);
-            Share { stage, took: spent.as_secs_f64() / done.max(1) as f64, least }
+            StageShare { stage, took: spent.as_secs_f64() / done.max(1) as f64, least }
         };
         Ok(Budget { shares: Stage::ALL.map(share).into() })
     }
@@ -205,7 +205,7 @@ impl Budget {
     /// # Errors
     /// The file cannot be written.
     pub(super) fn draw(&self, title: &str, path: &Path) -> Result<(), MeasureError> {
-        let bar = |share: &Share| (share.stage.name().to_owned(), [share.took, share.least]);
+        let bar = |share: &StageShare| (share.stage.name().to_owned(), [share.took, share.least]);
         let bars = Bars {
             title: title.to_owned(),
             labels: ["taken", "least possible"],

@@ -8,7 +8,7 @@ use engine::options::settings::Settings;
 use engine::play::tree::params::{rules_world, search_params};
 use engine::process::host;
 use engine::world::RulesWorld;
-use engine::world::rules::State;
+use engine::world::rules::RulesState;
 use mcts::Audit;
 use mcts::{Patient, Searcher};
 use nn::Evaluator;
@@ -67,7 +67,7 @@ impl EvaluatorKind {
 
 /// All searches with one number of threads, added up.
 #[derive(Default)]
-struct Row {
+struct ThreadsRow {
     threads: usize,
     playouts: u64,
     /// By stretch.
@@ -79,7 +79,7 @@ struct Row {
     bytes: u64,
 }
 
-impl Row {
+impl ThreadsRow {
     fn add(&mut self, audit: &Audit) {
         self.expanded += audit.expanded;
         self.bytes += audit.bytes;
@@ -140,16 +140,16 @@ impl TreeBench {
                 &mut searcher,
                 &world,
                 game,
-                &mut Row { threads: host::threads(usize::MAX), ..Row::default() },
+                &mut ThreadsRow { threads: host::threads(usize::MAX), ..ThreadsRow::default() },
             )?;
         }
-        let mut rows: Vec<Row> = Vec::new();
+        let mut rows: Vec<ThreadsRow> = Vec::new();
         for threads in self.threads() {
-            let mut row = Row { threads, ..Row::default() };
+            let mut row = ThreadsRow { threads, ..ThreadsRow::default() };
             for game in &games {
                 self.search(&mut searcher, &world, game, &mut row)?;
             }
-            let first = rows.first().map_or(row.at_full_size(), Row::at_full_size);
+            let first = rows.first().map_or(row.at_full_size(), ThreadsRow::at_full_size);
             say(format!(
                 "{threads:>7} {:>12.0} {:>12.0} {:>7.2} {:>6.1} {:>9.1} % {:>11.0}",
                 row.per_second(),
@@ -179,10 +179,10 @@ impl TreeBench {
         searcher: &mut Searcher<RulesWorld>,
         world: &RulesWorld,
         game: &Game,
-        row: &mut Row,
+        row: &mut ThreadsRow,
     ) -> Result<(), MeasureError> {
         searcher.clear();
-        searcher.set_root(State::root(game));
+        searcher.set_root(RulesState::root(game));
         for time in &mut row.times {
             let started = Instant::now();
             let some = Some(self.nodes / STRETCHES);
@@ -200,9 +200,9 @@ impl TreeBench {
         Ok(())
     }
 
-    fn picture(&self, rows: &[Row]) -> Picture {
+    fn picture(&self, rows: &[ThreadsRow]) -> Picture {
         let thousand = self.nodes as f64 / 1000.0;
-        let curve = |row: &Row| Curve {
+        let curve = |row: &ThreadsRow| Curve {
             name: match row.threads {
                 1 => "1 thread".to_owned(),
                 n => format!("{n} threads"),
@@ -236,10 +236,10 @@ mod tests {
         };
         let world = rules_world(bench.evaluator.make(), &Settings::default());
         let mut searcher = Searcher::new(search_params(&Settings::default(), 4), 4 << 20);
-        let rows: Vec<Row> = [1, 2]
+        let rows: Vec<ThreadsRow> = [1, 2]
             .into_iter()
             .map(|threads| {
-                let mut row = Row { threads, ..Row::default() };
+                let mut row = ThreadsRow { threads, ..ThreadsRow::default() };
                 let game = Game::from_fen(POSITIONS[0], false).unwrap();
                 bench.search(&mut searcher, &world, &game, &mut row).unwrap();
                 row

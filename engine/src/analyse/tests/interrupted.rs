@@ -4,7 +4,7 @@ use super::{GAMES, analyst, fresh, of, sound, task, written};
 use crate::analyse::collection::Batches;
 use crate::analyse::html::NetworkView;
 use crate::analyse::run::{AnalysisTask, journal_path, run};
-use crate::pgn::{Entry, read_games};
+use crate::pgn::{PgnEntry, read_games};
 use crate::process::files::part_of;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -94,7 +94,7 @@ fn a_collection_without_an_end_is_analysed_batch_by_batch() {
     let endless = || {
         let entries = games.iter().cycle().map(|game| {
             read.fetch_add(1, Ordering::Relaxed);
-            Ok(Entry::Game(Box::new(game.clone())))
+            Ok(PgnEntry::Game(Box::new(game.clone())))
         });
         Batches::new(entries, 10)
     };

@@ -123,7 +123,7 @@ fn made_up(seed: u64) -> Thought {
     let shape = Shape { breadth: 1 + random.below(5) as u8, depth: random.below(4) as u8 };
     let backup = Backup::ALL[seed as usize % 2];
     let trace = Trace::new(shape, backup);
-    let mut thought = Thought { trace, pages: Vec::new(), end: End::Stopped };
+    let mut thought = Thought { trace, pages: Vec::new(), end: ThoughtEnd::Stopped };
     let mut grammar = Grammar::new(shape, backup);
     let mut teacher = Teacher::default();
     while !grammar.is_done() {
@@ -147,14 +147,15 @@ fn made_up(seed: u64) -> Thought {
             }
             let page = match random.below(6) {
                 0 if node > 0 => {
-                    let outcome = [Outcome::Won(!state.turn()), Outcome::Drawn][random.below(2)];
-                    Page::over(Some(state), outcome)
+                    let outcome = [PredictedOutcome::Won(!state.turn()), PredictedOutcome::Drawn]
+                        [random.below(2)];
+                    NodePage::over(Some(state), outcome)
                 }
-                1 if node > 0 => Page::refused(),
+                1 if node > 0 => NodePage::refused(),
                 _ if list.is_empty() => continue,
                 _ => {
-                    let answer = Answer::List(list);
-                    Page { state: Some(state), answer }
+                    let answer = NodeAnswer::List(list);
+                    NodePage { state: Some(state), answer }
                 }
             };
             page.give(trace);
@@ -168,7 +169,7 @@ fn made_up(seed: u64) -> Thought {
         }
         grammar.follow(&thought.trace).unwrap();
     }
-    thought.end = End::Played;
+    thought.end = ThoughtEnd::Played;
     thought
 }
 
@@ -213,7 +214,7 @@ fn minimax(thought: &Thought, node: u8, level: u8) -> u8 {
 fn pruned(whole: &Thought, wrong: bool) -> Thought {
     let shape = whole.trace.shape();
     let trace = Trace::new(shape, Backup::AlphaBeta);
-    let mut thought = Thought { trace, pages: Vec::new(), end: End::Stopped };
+    let mut thought = Thought { trace, pages: Vec::new(), end: ThoughtEnd::Stopped };
     let mut grammar = Grammar::new(shape, Backup::AlphaBeta);
     let all = 0..whole.pages.len() as u8;
     let mut erred = false;
@@ -235,7 +236,11 @@ fn pruned(whole: &Thought, wrong: bool) -> Thought {
             match other.filter(|_| wrong && !erred) {
                 Some(other) => {
                     erred = true;
-                    trace.write(Step { kind: other.kind, source: other.sources[0], bucket: 0 })
+                    trace.write(WordChoice {
+                        kind: other.kind,
+                        source: other.sources[0],
+                        bucket: 0,
+                    })
                 }
                 None => trace.write(due),
             }
@@ -243,7 +248,7 @@ fn pruned(whole: &Thought, wrong: bool) -> Thought {
         }
         grammar.follow(&thought.trace).unwrap();
     }
-    thought.end = End::Played;
+    thought.end = ThoughtEnd::Played;
     thought
 }
 

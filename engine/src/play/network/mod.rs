@@ -163,8 +163,8 @@ impl Networks for Installed {
         let players = if player.is_some() { 1 } else { team.layout.config.players };
         let (device, note) = pick(backend);
         let source = match source(file) {
-            Source::BuiltIn(_) => "built-in network".to_owned(),
-            Source::File(path) => path.display().to_string(),
+            WeightsSource::BuiltIn(_) => "built-in network".to_owned(),
+            WeightsSource::File(path) => path.display().to_string(),
         };
         let c = &network.layout.config;
         let name = format!("{source} ({}x{}, {})", c.width, c.layers, network.hash);
@@ -218,9 +218,9 @@ fn of_player(
 fn read(file: Option<&Path>) -> Result<(checkpoint::Network, Option<usize>), NetworkError> {
     let (file, player) = file.map_or((None, None), player_of);
     let network = match source(file) {
-        Source::File(path) => checkpoint::Network::load(path)
+        WeightsSource::File(path) => checkpoint::Network::load(path)
             .map_err(|why| NetworkError::File { path: path.to_owned(), why }),
-        Source::BuiltIn(bytes) => {
+        WeightsSource::BuiltIn(bytes) => {
             checkpoint::Network::from_bytes(bytes).map_err(NetworkError::Bundled)
         }
     }?;
@@ -237,15 +237,15 @@ fn player_of(name: &Path) -> (Option<&Path>, Option<usize>) {
 }
 
 /// Where a network comes from.
-enum Source<'a> {
+enum WeightsSource<'a> {
     BuiltIn(&'static [u8]),
     File(&'a Path),
 }
 
-fn source(file: Option<&Path>) -> Source<'_> {
+fn source(file: Option<&Path>) -> WeightsSource<'_> {
     match file {
-        None => Source::BuiltIn(BUNDLED),
-        Some(path) => Source::File(path),
+        None => WeightsSource::BuiltIn(BUNDLED),
+        Some(path) => WeightsSource::File(path),
     }
 }
 

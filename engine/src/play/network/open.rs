@@ -87,14 +87,14 @@ pub fn open_named(
 }
 
 /// A network with its place among the choices.
-type Found = (usize, Network, EvalTiming);
+type OpenedNetwork = (usize, Network, EvalTiming);
 
 /// Opens and measures the first of different `choices` that can be used; the errors are of those before it.
 fn open_first(
     networks: &dyn Networks,
     clock: &dyn Clock,
     choices: &[(Option<&Path>, Backend)],
-) -> (Option<Found>, Vec<NetworkError>) {
+) -> (Option<OpenedNetwork>, Vec<NetworkError>) {
     let mut troubles = Vec::new();
     for (index, choice) in choices.iter().enumerate() {
         if choices[..index].contains(choice) {

@@ -10,7 +10,7 @@
 use super::temperature;
 use crate::options::settings::Settings;
 use crate::play::tree::params::search_params;
-use crate::world::rules::{RulesWorld, State};
+use crate::world::rules::{RulesState, RulesWorld};
 use chess::action::Action;
 
 use mcts::{Edge, Leaf, Line, Ranker, Snapshot, Wdl, World};
@@ -63,7 +63,7 @@ pub struct Question<'a> {
     /// Its scoring is the head's.
     pub world: &'a RulesWorld,
     /// The position to move in.
-    pub root: &'a State,
+    pub root: &'a RulesState,
     /// Legal, and not empty.
     pub allowed: &'a [Action],
     /// Options of the draw at random.

@@ -10,7 +10,7 @@ use super::temperature;
 use crate::internal::boards::Boards;
 use crate::internal::page::centre;
 use crate::internal::teacher::Teacher;
-use crate::internal::think::{End, Task, Thought, think};
+use crate::internal::think::{Task, Thought, ThoughtEnd, think};
 use crate::options::settings::Settings;
 use crate::output::Output;
 use crate::play::clock::limits::Limits;
@@ -18,7 +18,7 @@ use crate::play::clock::signal::Signal;
 use crate::play::network;
 use crate::play::network::timing::EvalTiming;
 use crate::play::report::Reporter;
-use crate::world::rules::State;
+use crate::world::rules::RulesState;
 use chess::action::Action;
 use chess::game::Game;
 use mcts::{Line, Snapshot, Wdl};
@@ -143,12 +143,12 @@ impl Thinker<'_> {
         let mask = self.settings.trace_mask;
         let task = Task { shape, backup, mask, stop: &|| self.signal.is_over() };
         let thought = think(boards, writer, &task)?;
-        if thought.end == End::Stopped {
+        if thought.end == ThoughtEnd::Stopped {
             return Ok(None);
         }
         let decision = self.read(&thought, boards.evaluated());
         Ok(decision.map(|decision| match &thought.end {
-            End::Broken(why) => {
+            ThoughtEnd::Broken(why) => {
                 let note = format!(
                     "the tree of breadth {}, depth {} is broken: {why}",
                     shape.breadth, shape.depth
@@ -206,7 +206,7 @@ impl Thinker<'_> {
         // Only moves that were looked into compare with the one chosen; at depth 0 those of the list do.
         let scored = allowed.iter().take(usize::from(thought.trace.shape().breadth).max(1));
         // Repetitions and fifty moves no board shows, and some ends are none to the network.
-        let root = State::root(self.game);
+        let root = RulesState::root(self.game);
         let kept: Vec<(Action, u8)> = scored
             .copied()
             .filter(|(action, bucket)| *bucket <= LEVEL || !root.draws_with(*action))

@@ -6,7 +6,7 @@
 pub(crate) mod current_move;
 pub(crate) mod move_stats;
 
-use crate::world::rules::State;
+use crate::world::rules::RulesState;
 use crate::world::rules::wdl_of;
 use chess::action::Action;
 use chess::game::Game;
@@ -25,7 +25,7 @@ const MOST_CENTIPAWNS: f64 = 12_800.0;
 
 /// Turns snapshots of one search into `info` lines.
 pub struct Reporter {
-    root: State,
+    root: RulesState,
     mode: CastlingMode,
     show_wdl: bool,
     multipv: usize,
@@ -45,7 +45,7 @@ impl Reporter {
     /// For the last position of `game`, with at most `multipv` lines.
     pub fn new(game: &Game, multipv: usize, show_wdl: bool) -> Reporter {
         Reporter {
-            root: State::root(game),
+            root: RulesState::root(game),
             mode: game.mode(),
             show_wdl,
             multipv,

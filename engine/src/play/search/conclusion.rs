@@ -5,7 +5,7 @@ use super::job::{Answer, Found, Job};
 use crate::options::settings::Search;
 use crate::output;
 use crate::play::report::{self, Reporter};
-use crate::world::rules::State;
+use crate::world::rules::RulesState;
 use chess::action::Action;
 use chess::game::Game;
 use mcts::Snapshot;
@@ -102,7 +102,7 @@ pub fn best_move(job: &Job, answer: Answer) -> BestMove {
         return BestMove { best: None, ponder: None };
     };
     let text = game.uci(best);
-    let mut state = State::root(game);
+    let mut state = RulesState::root(game);
     let continues = state.follow(best) == Some(false);
     let reply = answer
         .ponder

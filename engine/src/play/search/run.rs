@@ -14,7 +14,7 @@ use crate::play::players::head_player::{Head, Question};
 use crate::play::players::thinker::{Decision, Thinker};
 use crate::play::report::{self, Reporter};
 use crate::play::tree::session::SearchSession;
-use crate::world::rules::State;
+use crate::world::rules::RulesState;
 use chess::action::Action;
 use chess::game::Game;
 use chess::syzygy::root::RootTables;
@@ -170,7 +170,7 @@ fn basic_mate(job: &Job, game: &Game, allowed: &[Action]) -> Option<Vec<Action>>
 
 /// One head of the network picks the move. None if the network failed.
 fn ask_head(job: &Job, game: &Game, head: Head, allowed: &[Action]) -> Option<Found> {
-    let root = State::root(game);
+    let root = RulesState::root(game);
     let world = &head.world(job.network.evaluator.clone(), &job.settings);
     let question =
         Question { head, world, root: &root, allowed, settings: &job.settings, seed: job.seed };

@@ -46,25 +46,25 @@ pub struct Mixture<'a> {
 /// A cache line of floats, accessed through [`floats`].
 #[derive(Clone, Copy)]
 #[repr(align(64))]
-struct Line {
+struct FloatLine {
     _floats: [f32; LANES],
 }
 
 /// Scratch: packed operands of one position.
 #[derive(Default)]
-pub struct Packed {
+pub struct AttentionScratch {
     /// By head: queries / sqrt(dim) row by row; keys by pairs of channels; values by pairs of rows.
     heads: Vec<[Buffer; 3]>,
     shares: Vec<QuantizedShares>,
     /// Biases of 16 rows, `[heads, 16, 64]`, and the scores of one head.
-    bias: Vec<Line>,
-    scores: Vec<Line>,
+    bias: Vec<FloatLine>,
+    scores: Vec<FloatLine>,
     weights: Buffer,
     /// Attention outputs of 16 rows, `[16, width]`.
-    out: Vec<Line>,
+    out: Vec<FloatLine>,
 }
 
-impl Packed {
+impl AttentionScratch {
     /// Buffers for queries, keys and values of `count` heads.
     pub fn heads(&mut self, count: usize) -> &mut [[Buffer; 3]] {
         self.heads.resize_with(count, Default::default);
@@ -87,7 +87,7 @@ impl Packed {
 }
 
 /// The floats of the lines.
-fn floats(lines: &mut [Line]) -> &mut [f32] {
+fn floats(lines: &mut [FloatLine]) -> &mut [f32] {
     // SAFETY: a line is 16 floats and nothing else.
     unsafe { std::slice::from_raw_parts_mut(lines.as_mut_ptr().cast(), LANES * lines.len()) }
 }
@@ -105,7 +105,7 @@ pub fn supports(isa: Isa, dim: usize) -> bool {
 /// If [`supports`] is false for `dim`, or heads, biases or room are missing: a fault of the caller.
 pub fn attend(
     board: &Board<'_>,
-    packed: &mut Packed,
+    packed: &mut AttentionScratch,
     kept: Option<&mut [u32]>,
     take: &mut dyn FnMut(usize, &[f32]),
 ) {
@@ -115,7 +115,7 @@ pub fn attend(
     let whole = |buffer: &Buffer| buffer.lanes().len() >= lanes;
     assert!(packed.heads.as_flattened().iter().all(whole), "heads that are not packed");
     assert!(bias.len() >= heads * SQUARE, "a bias of {}", bias.len());
-    let line = Line { _floats: [0.0; LANES] };
+    let line = FloatLine { _floats: [0.0; LANES] };
     packed.scores.resize(STRIP / LANES, line);
     packed.bias.resize(heads * STRIP / LANES, line);
     packed.out.resize(ROWS * heads * dim / LANES, line);
@@ -129,7 +129,7 @@ pub fn attend(
     if let Some(kept) = &kept {
         assert!(kept.len() >= heads * SQUARE / 2, "room for {} weights", 2 * kept.len());
     }
-    let heads = Heads {
+    let heads = HeadsPass {
         board,
         heads: &packed.heads,
         shares: &packed.shares,
@@ -146,7 +146,7 @@ pub fn attend(
 }
 
 /// State of a pass over all heads, 16 rows of each head in turn.
-struct Heads<'a> {
+struct HeadsPass<'a> {
     board: &'a Board<'a>,
     heads: &'a [[Buffer; 3]],
     shares: &'a [QuantizedShares],
@@ -162,7 +162,7 @@ struct Heads<'a> {
     out: &'a mut [f32],
 }
 
-impl Heads<'_> {
+impl HeadsPass<'_> {
     /// Software pipeline: while the tiles multiply for head n, vector code computes the softmax of head n - 1,
     /// and head n - 2 is averaged, because data just written cannot be loaded into a tile at once (store
     /// forwarding).
@@ -222,7 +222,7 @@ impl Heads<'_> {
     /// Leaves the scores of head `h` in tiles 0 to 3.
     ///
     /// # Safety
-    /// As [`Heads::attend`].
+    /// As [`HeadsPass::attend`].
     #[inline(always)]
     unsafe fn score(&self, first: usize, h: usize) {
         let [queries, keys, _] = &self.heads[h];
@@ -249,7 +249,7 @@ impl Heads<'_> {
     /// Writes head `h`'s attention outputs.
     ///
     /// # Safety
-    /// As [`Heads::attend`]; `weights` leads to `[16, 64]` bf16.
+    /// As [`HeadsPass::attend`]; `weights` leads to `[16, 64]` bf16.
     #[inline(always)]
     unsafe fn average(&mut self, h: usize, weights: *const u32) {
         let (dim, width) = (self.board.dim, self.heads.len() * self.board.dim);

@@ -7,7 +7,7 @@ use crate::amx::tiles::{
 };
 use crate::gemm::bf16::columns::transpose_tiles;
 use crate::gemm::bf16::pairs::{Bf16Rows, Pairs};
-use crate::gemm::format::{Half, Task};
+use crate::gemm::format::{Half, Product};
 use crate::gemm::packed::{Left, Right};
 use crate::gemm::panels::PANEL;
 use crate::simd::avx512::{LANES, tail_mask};
@@ -24,7 +24,7 @@ fn equal_lanes(depth: usize) -> Option<usize> {
 /// # Safety
 /// As `product` in [`crate::gemm::microkernel`], for bf16; the left operand's lanes lie row by row, with
 /// room for whole tiles of rows, and [`Isa::Amx`](crate::isa::Isa::Amx) has been found.
-pub(crate) unsafe fn product(task: &Task<'_>) {
+pub(crate) unsafe fn product(task: &Product<'_>) {
     let depth = task.left.depth;
     // SAFETY: AMX was found; the task's operands hold `depth` lanes, and each share's lanes lie inside them.
     unsafe {
@@ -34,7 +34,7 @@ pub(crate) unsafe fn product(task: &Task<'_>) {
                 let steps = depth / ROWS;
                 share(task, 0, ROWS, steps);
                 let (base, base_row) = (task.out.cast_const(), task.stride);
-                let rest = Task { base, base_row, ..*task };
+                let rest = Product { base, base_row, ..*task };
                 share(&rest, steps * ROWS, depth % ROWS, 1);
             }
         }
@@ -45,7 +45,7 @@ pub(crate) unsafe fn product(task: &Task<'_>) {
 ///
 /// # Safety
 /// As [`product`]; there are such lanes.
-unsafe fn share(task: &Task<'_>, first: usize, lanes: usize, steps: usize) {
+unsafe fn share(task: &Product<'_>, first: usize, lanes: usize, steps: usize) {
     let (left, right) = (&task.left, &task.right);
     let steps = Steps { a_row: left.row, b_row: right.step, lanes, count: steps };
     if left.rows <= ROWS && right.cols.is_multiple_of(PANEL) && task.scale == 1.0 {
@@ -61,7 +61,7 @@ unsafe fn share(task: &Task<'_>, first: usize, lanes: usize, steps: usize) {
 /// # Safety
 /// As [`share`].
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512bf16")]
-unsafe fn floats(task: &Task<'_>, first: usize, steps: Steps) {
+unsafe fn floats(task: &Product<'_>, first: usize, steps: Steps) {
     // SAFETY: AMX and the enabled AVX-512 features; `ToTask` masks what lies outside the task's rows and
     // columns.
     unsafe { blocks(&task.left, &task.right, first, steps, &mut ToTask(task)) }
@@ -249,7 +249,7 @@ impl Epilogue for Onto {
 ///
 /// # Safety
 /// As [`share`].
-unsafe fn single_tile_rows(task: &Task<'_>, first: usize, steps: Steps) {
+unsafe fn single_tile_rows(task: &Product<'_>, first: usize, steps: Steps) {
     let (left, right) = (&task.left, &task.right);
     let work = || {
         for col in (0..right.cols).step_by(PANEL) {
@@ -283,7 +283,7 @@ unsafe fn single_tile_rows(task: &Task<'_>, first: usize, steps: Steps) {
 pub(crate) struct BlockSums(pub [f32; BLOCK * BLOCK]);
 
 /// Epilogue: scales the sums, adds the base and writes to the task's destination.
-struct ToTask<'a>(&'a Task<'a>);
+struct ToTask<'a>(&'a Product<'a>);
 
 impl Epilogue for ToTask<'_> {
     #[inline(always)]

@@ -23,7 +23,7 @@ pub struct Map<'a> {
 /// Squared ReLU of a linear map of some rows of `x`, into the same rows of `to`.
 pub fn squares(map: Map<'_>, x: &Operand, rows: Range<usize>, to: &mut Operand) -> bool {
     let bias = map.bias;
-    let Some(to) = Rows::of(to, rows.clone(), bias.len()) else { return false };
+    let Some(to) = Bf16Output::of(to, rows.clone(), bias.len()) else { return false };
     let weight = checked(map.weight, bias.len());
     // SAFETY: `bias` and each row of `to` have as many columns as the product, and `to` has `rows`;
     // `norm::bf16::supports` found AVX512_BF16.
@@ -43,9 +43,9 @@ pub fn add(map: Map<'_>, from: &Operand, rows: Range<usize>, x: &mut [f32]) -> b
 pub fn plain(map: &Packed, x: &Operand, rows: Range<usize>, to: &mut Operand) -> bool {
     let columns = to.cols();
     let map = checked(map, columns);
-    let Some(to) = Rows::of(to, rows.clone(), columns) else { return false };
+    let Some(to) = Bf16Output::of(to, rows.clone(), columns) else { return false };
     // SAFETY: `to` has `rows`, each with as many columns as the product.
-    unsafe { multiply_blocks(x, rows, map, &mut Plain { to }) }
+    unsafe { multiply_blocks(x, rows, map, &mut StoreEpilogue { to }) }
 }
 
 /// Gradient of a squared ReLU through the linear map `down` that follows it (`w` holds its transpose): rows
@@ -59,7 +59,7 @@ pub fn slopes(
     sums: &mut [f32],
 ) -> bool {
     let Some(squares) = squared.lanes(rows.clone()) else { return false };
-    let Some(to) = Rows::of(to, rows.clone(), sums.len()) else { return false };
+    let Some(to) = Bf16Output::of(to, rows.clone(), sums.len()) else { return false };
     assert!(squares.len() == to.lanes.len(), "{} squares", 2 * squares.len());
     let down = checked(down, sums.len());
     // SAFETY: `sums` has as many entries as the product has columns; `squares` and `to` hold `rows` of as many
@@ -81,11 +81,11 @@ pub fn heads(
         return false;
     }
     assert!(parts.iter().all(|part| 2 * part.len() >= rows.len() * width), "room");
-    let parts = parts.map(|lanes| Rows { lanes, columns: width });
+    let parts = parts.map(|lanes| Bf16Output { lanes, columns: width });
     let weight = checked(map.weight, bias.len());
     // SAFETY: `bias` has the product's 3 * width columns; each part holds `rows.len()` rows of `width` bf16,
     // asserted above.
-    unsafe { multiply_blocks(x, rows, weight, &mut Heads { bias, scale, parts }) }
+    unsafe { multiply_blocks(x, rows, weight, &mut HeadsEpilogue { bias, scale, parts }) }
 }
 
 /// `map`, which is `columns` wide.
@@ -95,16 +95,16 @@ fn checked(map: &Packed, columns: usize) -> &Packed {
 }
 
 /// Contiguous rows of bf16.
-struct Rows<'a> {
+struct Bf16Output<'a> {
     lanes: &'a mut [u32],
     columns: usize,
 }
 
-impl<'a> Rows<'a> {
+impl<'a> Bf16Output<'a> {
     /// Rows `rows` of an operand; None unless they are bf16 and fill vectors.
-    fn of(to: &'a mut Operand, rows: Range<usize>, columns: usize) -> Option<Rows<'a>> {
+    fn of(to: &'a mut Operand, rows: Range<usize>, columns: usize) -> Option<Bf16Output<'a>> {
         assert!(to.cols() == columns, "{columns} columns for {}", to.cols());
-        supports(columns).then(|| to.lanes_mut(rows))?.map(|lanes| Rows { lanes, columns })
+        supports(columns).then(|| to.lanes_mut(rows))?.map(|lanes| Bf16Output { lanes, columns })
     }
 
     /// Writes 32 floats as bf16 from column `col` on.
@@ -149,11 +149,11 @@ unsafe fn sum([a, b]: [__m512; 2], [c, d]: [__m512; 2]) -> [__m512; 2] {
     unsafe { [_mm512_add_ps(a, c), _mm512_add_ps(b, d)] }
 }
 
-struct Plain<'a> {
-    to: Rows<'a>,
+struct StoreEpilogue<'a> {
+    to: Bf16Output<'a>,
 }
 
-impl Epilogue for Plain<'_> {
+impl Epilogue for StoreEpilogue<'_> {
     #[inline(always)]
     unsafe fn take(&mut self, sums: &BlockSums, (first, col): (usize, usize), rows: Range<usize>) {
         for i in rows {
@@ -166,7 +166,7 @@ impl Epilogue for Plain<'_> {
 
 struct Squares<'a> {
     bias: &'a [f32],
-    to: Rows<'a>,
+    to: Bf16Output<'a>,
 }
 
 impl Epilogue for Squares<'_> {
@@ -211,7 +211,7 @@ impl Epilogue for Residual<'_> {
 
 struct Slopes<'a> {
     squares: &'a [u32],
-    to: Rows<'a>,
+    to: Bf16Output<'a>,
     sums: &'a mut [f32],
 }
 
@@ -239,13 +239,13 @@ impl Epilogue for Slopes<'_> {
     }
 }
 
-struct Heads<'a> {
+struct HeadsEpilogue<'a> {
     bias: &'a [f32],
     scale: f32,
-    parts: [Rows<'a>; 3],
+    parts: [Bf16Output<'a>; 3],
 }
 
-impl Epilogue for Heads<'_> {
+impl Epilogue for HeadsEpilogue<'_> {
     #[inline(always)]
     unsafe fn take(&mut self, sums: &BlockSums, (first, col): (usize, usize), rows: Range<usize>) {
         // SAFETY: AVX512_BF16, and the block's rows and 32 columns lie in the product (`Epilogue::take`'s

@@ -20,13 +20,13 @@ const STRIP: usize = ROWS * TOKENS;
 
 /// Head layout of a position.
 #[derive(Clone, Copy, Default)]
-struct Heads {
+struct HeadLayout {
     heads: usize,
     /// Channels of a head.
     dim: usize,
 }
 
-impl Heads {
+impl HeadLayout {
     fn width(self) -> usize {
         self.heads * self.dim
     }
@@ -39,18 +39,18 @@ impl Heads {
 
 /// Operands that a forward pass keeps for the gradient, in bf16.
 #[derive(Default)]
-pub struct Kept {
-    sizes: Heads,
+pub struct KeptOperands {
+    sizes: HeadLayout,
     /// Queries / sqrt(dim), keys and values: `[positions, 64, width]`.
     parts: [Buffer; 3],
     /// `[positions, heads, 64, 64]`
     weights: Buffer,
 }
 
-impl Kept {
+impl KeptOperands {
     /// Makes room for `heads` heads of `dim` channels in each position.
     pub fn hold(&mut self, heads: usize, dim: usize, positions: usize) {
-        self.sizes = Heads { heads, dim };
+        self.sizes = HeadLayout { heads, dim };
         for part in &mut self.parts {
             part.hold(positions * TOKENS * self.sizes.width() / 2);
         }
@@ -91,7 +91,7 @@ impl Kept {
 
 /// Scratch: one head's packed operands.
 #[derive(Default)]
-pub struct Packed {
+pub struct GradientScratch {
     /// Packed by pairs of rows.
     queries: Buffer,
     keys: Buffer,
@@ -121,14 +121,14 @@ pub struct Gradients<'a> {
 /// # Panics
 /// If [`super::attention::supports`] is false for `dim` or a buffer is too short: a fault of the caller.
 pub fn backward(
-    kept: &Kept,
+    kept: &KeptOperands,
     p: usize,
     dmeans: &[u32],
-    packed: &mut Packed,
+    packed: &mut GradientScratch,
     to: &mut Gradients<'_>,
 ) {
     let sizes = kept.sizes;
-    let Heads { heads, dim } = sizes;
+    let HeadLayout { heads, dim } = sizes;
     let width = sizes.width();
     assert!(supports(Isa::Amx, dim), "heads of {dim}");
     assert!(to.dscores.len() >= heads * SQUARE / 2, "room for scores");
@@ -138,7 +138,7 @@ pub fn backward(
         let dmeans = Bf16Rows::new(&dmeans[h * dim / 2..], TOKENS, dim, width / 2);
         let place = (p * heads + h) * SQUARE / 2;
         let weights = &kept.weights.lanes()[place..][..SQUARE / 2];
-        let head = Head {
+        let head = PackedHead {
             dim,
             queries: Right::halves(part(0), Isa::Amx, &mut packed.queries),
             keys: Right::halves(part(1), Isa::Amx, &mut packed.keys),
@@ -178,7 +178,7 @@ fn square(lanes: &[u32]) -> Bf16Rows<'_> {
 }
 
 /// One head, packed.
-struct Head<'a> {
+struct PackedHead<'a> {
     dim: usize,
     queries: Right<'a>,
     keys: Right<'a>,
@@ -189,7 +189,7 @@ struct Head<'a> {
     weights_columns: Left<'a>,
 }
 
-impl Head<'_> {
+impl PackedHead<'_> {
     /// Writes the gradient of the scores. While the tiles multiply 16 rows, vector code finishes the 16 rows
     /// before.
     ///
@@ -224,7 +224,7 @@ impl Head<'_> {
     /// Writes the gradients of queries (times sqrt(dim)), keys and values to `out`, `[3, 64, dim]`.
     ///
     /// # Safety
-    /// As [`Head::scores`].
+    /// As [`PackedHead::scores`].
     #[inline(always)]
     unsafe fn rest(&self, dscores: &[u32], dscores_columns: Left<'_>, out: *mut f32) {
         let all = [
@@ -402,7 +402,7 @@ mod tests {
                 return crate::isa::skipped("AMX");
             }
             let (width, random) = (heads * dim, &mut Rng::new(dim as u64));
-            let mut kept = Kept::default();
+            let mut kept = KeptOperands::default();
             kept.hold(heads, dim, 2);
             let parts = [0, 1, 2].map(|_| numbers(TOKENS * width, random));
             for (part, to) in parts.iter().zip(kept.parts(1).1) {
@@ -420,7 +420,7 @@ mod tests {
                 (vec![0; heads * SQUARE / 2], vec![0; TOKENS * 3 * width / 2]);
             let mut sums = vec![1.0; 3 * width];
             let to = &mut Gradients { dscores: &mut dscores, dqkv: &mut dqkv, sums: &mut sums };
-            backward(&kept, 1, &lanes, &mut Packed::default(), to);
+            backward(&kept, 1, &lanes, &mut GradientScratch::default(), to);
 
             let want = twin(&parts, &weights, &dmeans, heads, dim);
             near(&unpack(&dscores), &want.dscores, "scores");

@@ -8,7 +8,7 @@ use crate::TOKENS;
 use crate::amx::tiles::{BLOCK, Block, ROWS, Steps, configured};
 use crate::gemm::Buffer;
 use crate::gemm::int8::avx512_vnni;
-use crate::gemm::int8::task::{Finish, PANEL, Sign, Task, by_finish};
+use crate::gemm::int8::task::{Finish, Int8Product, PANEL, Sign, by_finish};
 use crate::simd::avx512::LANES;
 use crate::simd::avx512::{f32_to_bf16, tail_mask, transpose, zip};
 use std::arch::x86_64::*;
@@ -17,7 +17,7 @@ use std::arch::x86_64::*;
 ///
 /// # Safety
 /// The CPU has [`Isa::Amx`](crate::isa::Isa::Amx); the task's pointers hold what it says.
-pub(crate) unsafe fn product(task: &Task, finish: Finish) {
+pub(crate) unsafe fn product(task: &Int8Product, finish: Finish) {
     // SAFETY: AMX and AVX-512 F/BW/VL; the task's pointers hold its rows (padded to 16), depth and whole panels
     // by the caller's contract.
     unsafe { by_finish!(finish, finished, task) }
@@ -25,7 +25,7 @@ pub(crate) unsafe fn product(task: &Task, finish: Finish) {
 
 /// # Safety
 /// As [`product`].
-unsafe fn finished<const FINISH: u8>(task: &Task) {
+unsafe fn finished<const FINISH: u8>(task: &Int8Product) {
     // SAFETY: AMX and AVX-512 F/BW/VL; the task's pointers hold what it says by the caller's contract.
     unsafe { blocks(task, |sums, row, col| write::<FINISH>(task, sums, row, col)) }
 }
@@ -34,7 +34,7 @@ unsafe fn finished<const FINISH: u8>(task: &Task) {
 ///
 /// # Safety
 /// As [`product`]; `out` has room for `task.rows` rows of bf16; columns are a multiple of [`BLOCK`].
-pub(crate) unsafe fn squared(task: &Task, out: *mut u32) {
+pub(crate) unsafe fn squared(task: &Int8Product, out: *mut u32) {
     // SAFETY: AMX with AVX512_BF16; `out` holds rows * cols bf16, and `cols` is a multiple of 32, by this
     // function's contract.
     unsafe { blocks(task, |sums, row, col| write_squared(task, sums, row, col, out)) };
@@ -46,7 +46,7 @@ pub(crate) unsafe fn squared(task: &Task, out: *mut u32) {
 /// # Safety
 /// As [`product`]; the columns are queries, keys and values of `heads.len()` heads of `dim`, and `dim` is
 /// [`BLOCK`] or a multiple of [`PANEL`]; each buffer has room for `64 * dim` bf16.
-pub(crate) unsafe fn heads(task: &Task, dim: usize, heads: &mut [[Buffer; 3]]) {
+pub(crate) unsafe fn heads(task: &Int8Product, dim: usize, heads: &mut [[Buffer; 3]]) {
     let width = heads.len() * dim;
     let write = |sums: &Sums, row: usize, col: usize| {
         let (part, head, channel) = (col / width, col % width / dim, col % dim);
@@ -74,7 +74,7 @@ struct Sums([i32; BLOCK * BLOCK]);
 /// # Safety
 /// As [`product`].
 #[inline(always)]
-unsafe fn blocks(task: &Task, mut take: impl FnMut(&Sums, usize, usize)) {
+unsafe fn blocks(task: &Int8Product, mut take: impl FnMut(&Sums, usize, usize)) {
     let depth = task.depth / 4;
     let steps = Steps { a_row: depth, b_row: PANEL, lanes: ROWS, count: depth / ROWS };
     let mut sums = Sums([0; BLOCK * BLOCK]);
@@ -121,7 +121,7 @@ unsafe fn blocks(task: &Task, mut take: impl FnMut(&Sums, usize, usize)) {
 /// # Safety
 /// The task has row `row` and column `col`; the CPU has AVX-512 F, BW and VL.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-unsafe fn write<const FINISH: u8>(task: &Task, sums: &Sums, row: usize, col: usize) {
+unsafe fn write<const FINISH: u8>(task: &Int8Product, sums: &Sums, row: usize, col: usize) {
     for j in (0..(task.cols - col).min(BLOCK)).step_by(LANES) {
         let at = col + j;
         // SAFETY: the enabled AVX-512 F/BW/VL; scales and bias have whole panels; rows end at `task.rows`, the
@@ -153,7 +153,7 @@ impl Columns {
     /// # Safety
     /// The task has 32 columns from `col` on; the CPU has AVX-512; so for the other methods.
     #[inline(always)]
-    unsafe fn of(task: &Task, col: usize, times: f32) -> Columns {
+    unsafe fn of(task: &Int8Product, col: usize, times: f32) -> Columns {
         let load = |from: *const f32| {
             // SAFETY: AVX-512F; scales and bias have whole panels, hence 32 columns from `col` on.
             let one = |at: usize| unsafe {
@@ -194,7 +194,7 @@ impl Columns {
 /// # Safety
 /// As [`squared`], for one block.
 #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
-unsafe fn write_squared(task: &Task, sums: &Sums, row: usize, col: usize, out: *mut u32) {
+unsafe fn write_squared(task: &Int8Product, sums: &Sums, row: usize, col: usize, out: *mut u32) {
     // SAFETY: the enabled AVX-512 F/BW/BF16; 32 columns from `col` on exist, rows end at `task.rows`, and `out`
     // holds rows * cols bf16.
     unsafe {
@@ -216,7 +216,7 @@ unsafe fn write_squared(task: &Task, sums: &Sums, row: usize, col: usize, out: *
 /// As [`heads`], for one block.
 #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
 unsafe fn write_queries(
-    task: &Task,
+    task: &Int8Product,
     sums: &Sums,
     row: usize,
     col: usize,
@@ -238,7 +238,7 @@ unsafe fn write_queries(
 /// As [`heads`], for one block.
 #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
 unsafe fn write_keys(
-    task: &Task,
+    task: &Int8Product,
     sums: &Sums,
     row: usize,
     col: usize,
@@ -268,7 +268,7 @@ unsafe fn write_keys(
 /// As [`heads`], for one block.
 #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
 unsafe fn write_values(
-    task: &Task,
+    task: &Int8Product,
     sums: &Sums,
     row: usize,
     col: usize,

@@ -17,7 +17,7 @@ const CHANNELS: usize = 2;
 
 /// Scratch: packed queries, keys and values.
 #[derive(Default)]
-pub(super) struct Packed {
+pub(super) struct Bf16Scratch {
     queries: Buffer,
     keys: Buffer,
     values: Buffer,
@@ -25,7 +25,7 @@ pub(super) struct Packed {
 
 /// Packed operands.
 #[derive(Clone, Copy)]
-struct Operands<'a> {
+struct Bf16Operands<'a> {
     queries: Left<'a>,
     keys: Right<'a>,
     values: Right<'a>,
@@ -43,10 +43,15 @@ pub(super) fn supports(dim: usize) -> bool {
 ///
 /// # Safety
 /// The lengths are as [`super::attend`] checks them, and [`supports`] allows the head.
-pub(super) unsafe fn attend(head: &Head<'_>, packed: &mut Packed, out: &mut [f32], row: usize) {
+pub(super) unsafe fn attend(
+    head: &Head<'_>,
+    packed: &mut Bf16Scratch,
+    out: &mut [f32],
+    row: usize,
+) {
     let method = Method { isa: Isa::Avx512, arithmetic: Arithmetic::Bf16 };
     let part = |i: usize| Mat::new(head.qkv[i], TOKENS, head.dim, head.stride);
-    let operands = Operands {
+    let operands = Bf16Operands {
         queries: Left::halves(part(0), 1.0, method.isa, &mut packed.queries),
         keys: Right::packed(part(1).t(), method, &mut packed.keys),
         values: Right::packed(part(2), method, &mut packed.values),
@@ -61,7 +66,7 @@ pub(super) unsafe fn attend(head: &Head<'_>, packed: &mut Packed, out: &mut [f32
 /// # Safety
 /// The CPU has AVX-512 F, BW, DQ and AVX512_BF16; `operands` are this head's; the rest as [`attend`].
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512bf16")]
-unsafe fn rows(head: &Head<'_>, operands: Operands<'_>, out: &mut [f32], row: usize) {
+unsafe fn rows(head: &Head<'_>, operands: Bf16Operands<'_>, out: &mut [f32], row: usize) {
     const { assert!(TOKENS.is_multiple_of(2 * FOUR)) };
     for first in (0..TOKENS).step_by(2 * FOUR) {
         let mut weights = [[0; TOKENS / 2]; 2 * FOUR];
@@ -84,11 +89,11 @@ unsafe fn rows(head: &Head<'_>, operands: Operands<'_>, out: &mut [f32], row: us
 #[inline(always)]
 unsafe fn weigh(
     head: &Head<'_>,
-    operands: Operands<'_>,
+    operands: Bf16Operands<'_>,
     first: usize,
     weights: &mut [[u32; TOKENS / 2]],
 ) -> __m512 {
-    let Operands { queries, keys, .. } = operands;
+    let Bf16Operands { queries, keys, .. } = operands;
     // SAFETY: AVX-512 F/BW/DQ/BF16; queries have 64 rows of `depth` lanes, keys `depth` rows of one panel of 64
     // columns, `weights` four rows of 32 lanes.
     unsafe {

@@ -2,7 +2,7 @@
 //! 32-bit lane. `vpmaddwd` (AVX2) and `vpdpwssd` (AVX512_VNNI) multiply twice as many of these per instruction
 //! as `vfmadd` of floats.
 
-use crate::gemm::int16::{COLUMNS, FOUR, LANES, Line, highest, products};
+use crate::gemm::int16::{COLUMNS, FOUR, LANES, LaneLine, highest, products};
 use crate::isa::Isa;
 use std::arch::x86_64::*;
 use std::ops::Range;
@@ -16,7 +16,7 @@ const PLACES_512: usize = VECTORS * PLACES;
 /// The quantized patterns.
 pub struct FixedBasis {
     /// For every 16 entries of a pattern, one line for each pair of patterns.
-    lines: Vec<Line>,
+    lines: Vec<LaneLine>,
     /// Quantization step of each pattern.
     scale: Vec<f32>,
     /// Entries of a pattern.
@@ -65,7 +65,7 @@ impl FixedBasis {
         let number = |pattern: usize, place: usize| round(patterns[pattern][place], scale[pattern]);
         let line = |at: usize, pair: usize| {
             let lane = |i| lane(number(2 * pair, at + i), number(2 * pair + 1, at + i));
-            Line::new(std::array::from_fn(lane))
+            LaneLine::new(std::array::from_fn(lane))
         };
         let starts = (0..places).step_by(PLACES);
         let lines = starts.flat_map(|at| (0..rank / 2).map(move |pair| (at, pair)));

@@ -4,7 +4,7 @@
 
 use super::head::Head;
 use crate::TOKENS;
-use crate::gemm::int16::{COLUMNS, FOUR, LANES, Line, highest, products};
+use crate::gemm::int16::{COLUMNS, FOUR, LANES, LaneLine, highest, products};
 use crate::simd::{Vector, transpose_four};
 use std::arch::x86_64::*;
 
@@ -20,20 +20,20 @@ const _: () = assert!(((TOP_VALUE as i64 * TOKENS as i64) << ONE) < 1 << 31);
 
 /// Scratch: packed queries, keys and values.
 #[derive(Default)]
-pub(super) struct Packed {
+pub(super) struct Int16Scratch {
     /// `[64, dim / 2]`.
-    queries: Vec<Line>,
+    queries: Vec<LaneLine>,
     /// `[64, dim / 2]`: quantized keys before the transposition into `keys`.
-    rows: Vec<Line>,
+    rows: Vec<LaneLine>,
     /// `[dim / 2, 64]`.
-    keys: Vec<Line>,
+    keys: Vec<LaneLine>,
     /// `[32, dim]`.
-    values: Vec<Line>,
+    values: Vec<LaneLine>,
 }
 
 /// Packed operands and their scales.
 #[derive(Clone, Copy)]
-struct Operands {
+struct Int16Operands {
     queries: *const i32,
     keys: *const i32,
     values: *const i32,
@@ -52,11 +52,16 @@ pub(super) fn supports(dim: usize) -> bool {
 /// # Safety
 /// The lengths are as [`super::attend`] checks them, [`supports`] allows the head, and the CPU has AVX2 and FMA.
 #[target_feature(enable = "avx2,fma")]
-pub(super) unsafe fn attend(head: &Head<'_>, packed: &mut Packed, out: &mut [f32], row: usize) {
+pub(super) unsafe fn attend(
+    head: &Head<'_>,
+    packed: &mut Int16Scratch,
+    out: &mut [f32],
+    row: usize,
+) {
     let lines = TOKENS * head.dim / 32;
-    let Packed { queries, rows, keys, values } = packed;
+    let Int16Scratch { queries, rows, keys, values } = packed;
     let [queries, rows, keys, values] = [queries, rows, keys, values].map(|lanes| {
-        lanes.resize(lines, Line::default());
+        lanes.resize(lines, LaneLine::default());
         lanes.as_mut_ptr().cast::<i32>()
     });
     // SAFETY: AVX2 and FMA by this function's contract; each buffer holds 64 rows of `dim / 2` lanes (values:
@@ -73,7 +78,7 @@ pub(super) unsafe fn attend(head: &Head<'_>, packed: &mut Packed, out: &mut [f32
         }
         let value = by_pairs(head, values);
         let score = query * key * (head.dim as f32).sqrt().recip();
-        let operands = Operands { queries, keys, values, score, value };
+        let operands = Int16Operands { queries, keys, values, score, value };
         for first in (0..TOKENS).step_by(FOUR) {
             let mut weights = [[0; TOKENS / 2]; FOUR];
             let shares = weigh(head, operands, first, &mut weights);
@@ -174,7 +179,7 @@ unsafe fn by_pairs(head: &Head<'_>, to: *mut i32) -> f32 {
 #[inline(always)]
 unsafe fn weigh(
     head: &Head<'_>,
-    operands: Operands,
+    operands: Int16Operands,
     first: usize,
     weights: &mut [[i32; TOKENS / 2]; FOUR],
 ) -> [f32; FOUR] {
@@ -277,7 +282,7 @@ unsafe fn reduce4(
 #[inline(always)]
 unsafe fn mix(
     dim: usize,
-    operands: Operands,
+    operands: Int16Operands,
     weights: &[[i32; TOKENS / 2]; FOUR],
     shares: [f32; FOUR],
     out: *mut f32,

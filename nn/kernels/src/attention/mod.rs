@@ -33,9 +33,9 @@ pub use head::Head;
 pub struct Operands {
     floats: single::Keys,
     #[cfg(target_arch = "x86_64")]
-    halves: bf16::Packed,
+    halves: bf16::Bf16Scratch,
     #[cfg(target_arch = "x86_64")]
-    fixed: int16::Packed,
+    fixed: int16::Int16Scratch,
 }
 
 /// Whether [`attend`] supports this head size by this method on this CPU; int8 means 16-bit fixed point. [`crate::amx`] computes

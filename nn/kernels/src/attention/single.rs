@@ -13,11 +13,11 @@ use std::arch::x86_64::{__m256, __m512};
 /// A row of scores, aligned to a cache line: vectors that straddle two lines load at half the speed.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
-struct Line([f32; TOKENS]);
+struct ScoreLine([f32; TOKENS]);
 
 /// Transposed keys: one row per channel.
 #[derive(Default)]
-pub(super) struct Keys(Vec<Line>);
+pub(super) struct Keys(Vec<ScoreLine>);
 
 /// See [`super::attend`].
 ///
@@ -32,7 +32,7 @@ pub(super) unsafe fn attend(
     row: usize,
 ) {
     let keys = &mut keys.0;
-    keys.resize(head.dim, Line([0.0; TOKENS]));
+    keys.resize(head.dim, ScoreLine([0.0; TOKENS]));
     // SAFETY: the CPU has `isa` and the lengths hold by this function's contract; `keys` has `dim` rows of 64
     // floats.
     unsafe {
@@ -52,14 +52,14 @@ pub(super) unsafe fn attend(
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512dq,fma")]
-unsafe fn wide(head: &Head<'_>, keys: &[Line], out: &mut [f32], row: usize) {
+unsafe fn wide(head: &Head<'_>, keys: &[ScoreLine], out: &mut [f32], row: usize) {
     // SAFETY: AVX-512 F/DQ and FMA are enabled; the caller guarantees the lengths that `rows` asks for.
     unsafe { rows::<__m512, 4, 2>(head, keys, out, row) }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-unsafe fn narrow(head: &Head<'_>, keys: &[Line], out: &mut [f32], row: usize) {
+unsafe fn narrow(head: &Head<'_>, keys: &[ScoreLine], out: &mut [f32], row: usize) {
     // SAFETY: AVX2 and FMA are enabled; the caller guarantees the lengths that `rows` asks for.
     unsafe { rows::<__m256, 2, 2>(head, keys, out, row) }
 }
@@ -90,7 +90,7 @@ unsafe fn transpose(head: &Head<'_>, out: *mut f32) {
 #[inline(always)]
 unsafe fn rows<V: Vector, const M: usize, const N: usize>(
     head: &Head<'_>,
-    keys: &[Line],
+    keys: &[ScoreLine],
     out: &mut [f32],
     row: usize,
 ) {
@@ -114,12 +114,12 @@ unsafe fn rows<V: Vector, const M: usize, const N: usize>(
 #[inline(always)]
 unsafe fn row_block<V: Vector, const R: usize, const M: usize, const N: usize>(
     head: &Head<'_>,
-    keys: &[Line],
+    keys: &[ScoreLine],
     first: usize,
     out: *mut f32,
     row: usize,
 ) {
-    let mut scores = [Line([0.0; TOKENS]); R];
+    let mut scores = [ScoreLine([0.0; TOKENS]); R];
     let mut shares = [0.0f32; R];
     // SAFETY: the CPU has `V`'s instructions; rows `first..first + R` exist in queries, biases and `out`; keys
     // are `[dim, 64]`, values 64 rows of `dim`; `scores` holds 64 floats a row.

@@ -78,7 +78,7 @@ fn all_heads_in_one_call_equal_plain_loops() {
         let basis =
             FixedBasis::new(Isa::found(), &patterns, rank).filter(|_| amx::supports(Isa::Amx, dim));
         let Some(basis) = basis else { return crate::isa::skipped(Isa::Amx) };
-        let mut packed = amx::Packed::default();
+        let mut packed = amx::AttentionScratch::default();
         let method = amx::PANELS;
         for (h, [queries, keys, values]) in packed.heads(heads).iter_mut().enumerate() {
             let mat = |i: usize| Mat::new(part(h, i), TOKENS, dim, stride);

@@ -194,7 +194,7 @@ impl Format for Plain {
 }
 
 /// One product: operands, destination and epilogue.
-pub(crate) struct Task<'a> {
+pub(crate) struct Product<'a> {
     pub left: Left<'a>,
     pub right: Right<'a>,
     pub out: *mut f32,
@@ -205,7 +205,7 @@ pub(crate) struct Task<'a> {
     pub base_row: usize,
 }
 
-impl Task<'_> {
+impl Product<'_> {
     /// Writes the masked sums of a row's 16 columns, scaled, plus the base.
     ///
     /// # Safety

@@ -12,13 +12,13 @@ pub(crate) const COLUMNS: usize = 2;
 /// Lanes of [`COLUMNS`] vectors, aligned to a cache line; accessed by address.
 #[derive(Clone, Copy, Default)]
 #[repr(align(64))]
-pub(crate) struct Line {
+pub(crate) struct LaneLine {
     _lanes: [i32; COLUMNS * LANES],
 }
 
-impl Line {
-    pub fn new(lanes: [i32; COLUMNS * LANES]) -> Line {
-        Line { _lanes: lanes }
+impl LaneLine {
+    pub fn new(lanes: [i32; COLUMNS * LANES]) -> LaneLine {
+        LaneLine { _lanes: lanes }
     }
 }
 

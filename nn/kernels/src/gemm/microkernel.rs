@@ -5,7 +5,7 @@
 //! broadcasts one lane of `a` at a time and reads vectors of 16 columns of `b`; the sums stay in registers.
 
 use super::bf16::pairs::{Bf16Rows, Pairs};
-use super::format::{Format, Half, Narrow, Plain, Single, Task};
+use super::format::{Format, Half, Narrow, Plain, Product, Single};
 use super::matrix::{Accumulate, fits};
 use super::packed::{Buffer, Left, Right};
 use super::panels::PANEL;
@@ -24,7 +24,7 @@ use std::ops::Range;
 /// at `b`; the CPU has the format's features.
 #[inline(always)]
 unsafe fn tile<F: Format, const MR: usize, const NR: usize>(
-    task: &Task<'_>,
+    task: &Product<'_>,
     first_row: usize,
     first_col: usize,
     mut b: *const u32,
@@ -69,7 +69,7 @@ unsafe fn tile<F: Format, const MR: usize, const NR: usize>(
 /// As [`tile`], for every one of these rows.
 #[inline(always)]
 unsafe fn panel<F: Format, const MR: usize, const NR: usize>(
-    task: &Task<'_>,
+    task: &Product<'_>,
     rows: Range<usize>,
     col: usize,
     b: *const u32,
@@ -109,7 +109,7 @@ fn panels(cols: usize) -> impl Iterator<Item = (usize, usize, u16)> {
 /// # Safety
 /// As [`tile`], for all of them.
 #[inline(always)]
-unsafe fn product<F: Format>(task: &Task<'_>) {
+unsafe fn product<F: Format>(task: &Product<'_>) {
     for (col, vectors, mask) in panels(task.right.cols) {
         // SAFETY: the caller guarantees `F`'s features and operands of `rows x depth` and `depth x cols`, whole
         // vectors; `col < cols`.
@@ -132,7 +132,7 @@ unsafe fn product<F: Format>(task: &Task<'_>) {
 /// # Safety
 /// As [`tile`], for all of them.
 #[inline(always)]
-unsafe fn product_by_vector<F: Format, const MR: usize>(task: &Task<'_>) {
+unsafe fn product_by_vector<F: Format, const MR: usize>(task: &Product<'_>) {
     let rows = task.left.rows;
     let rest = rows % MR % 4;
     // SAFETY: the caller guarantees `F`'s features and the operands; `rest <= rows`.
@@ -154,7 +154,7 @@ unsafe fn product_by_vector<F: Format, const MR: usize>(task: &Task<'_>) {
 /// # Safety
 /// As [`tile`], for all of them.
 #[inline(always)]
-unsafe fn few_rows<F: Format>(task: &Task<'_>, rows: Range<usize>) {
+unsafe fn few_rows<F: Format>(task: &Product<'_>, rows: Range<usize>) {
     for (col, vectors, mask) in panels(task.right.cols) {
         let rows = rows.clone();
         // SAFETY: the caller guarantees `F`'s features and the operands, which have these rows; `col < cols`.
@@ -171,19 +171,19 @@ unsafe fn few_rows<F: Format>(task: &Task<'_>, rows: Range<usize>) {
 }
 
 #[target_feature(enable = "avx2,fma")]
-unsafe fn product_narrow(task: &Task<'_>) {
+unsafe fn product_narrow(task: &Product<'_>) {
     // SAFETY: AVX2 and FMA are enabled; the caller guarantees the task's operands and destination.
     unsafe { product_by_vector::<Narrow, 6>(task) }
 }
 
 #[target_feature(enable = "avx512f,avx512bw")]
-unsafe fn product_single(task: &Task<'_>) {
+unsafe fn product_single(task: &Product<'_>) {
     // SAFETY: AVX-512 F/BW are enabled; the caller guarantees the task's operands and destination.
     unsafe { product::<Single>(task) }
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
-unsafe fn product_half(task: &Task<'_>) {
+unsafe fn product_half(task: &Product<'_>) {
     // SAFETY: AVX-512 F/BW/BF16 are enabled; the caller guarantees the task's operands and destination.
     unsafe { product::<Half>(task) }
 }
@@ -225,7 +225,7 @@ pub(super) fn multiply(
     let columns = if by_tiles { LANES } else { PANEL };
     assert!(right.columns == columns, "panels of {}", right.columns);
     assert!(!by_tiles || left.step == 1 && left.data.len() >= lanes, "rows that fill no tile");
-    let task = Task { left, right, out, stride, scale, base, base_row };
+    let task = Product { left, right, out, stride, scale, base, base_row };
     // SAFETY: the makers of `Left` and `Right` checked that their lanes hold `rows x depth` and `depth x cols`,
     // the latter in whole vectors, and that the CPU has AVX512_BF16 for bf16 lanes; `isa` is at most
     // `Isa::found`, and lanes for whole tiles of rows exist, asserted above; `out` holds `rows x cols` and is

@@ -52,11 +52,11 @@ fn bits(x: &[f32]) -> &[u32] {
 
 /// Lanes aligned to cache lines: tiles whose rows straddle two lines load at half the speed.
 #[derive(Default)]
-pub struct Buffer(Vec<Line>);
+pub struct Buffer(Vec<WordLine>);
 
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
-struct Line([u32; LANES]);
+struct WordLine([u32; LANES]);
 
 impl Buffer {
     /// Makes room for `lanes` with unspecified content. It never shrinks: growing back would zero the lanes
@@ -64,18 +64,18 @@ impl Buffer {
     pub(crate) fn hold(&mut self, lanes: usize) -> *mut u32 {
         let lines = lanes.div_ceil(LANES);
         if self.0.len() < lines {
-            self.0.resize(lines, Line([0; LANES]));
+            self.0.resize(lines, WordLine([0; LANES]));
         }
         self.0.as_mut_ptr().cast()
     }
 
     pub(crate) fn lanes_mut(&mut self) -> &mut [u32] {
-        // SAFETY: a `Line` is 16 lanes without padding; the slice borrows the lines exclusively.
+        // SAFETY: a `WordLine` is 16 lanes without padding; the slice borrows the lines exclusively.
         unsafe { std::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), self.0.len() * LANES) }
     }
 
     pub(crate) fn lanes(&self) -> &[u32] {
-        // SAFETY: a `Line` is 16 lanes without padding; the slice borrows the lines.
+        // SAFETY: a `WordLine` is 16 lanes without padding; the slice borrows the lines.
         unsafe { std::slice::from_raw_parts(self.0.as_ptr().cast(), self.0.len() * LANES) }
     }
 }

@@ -59,7 +59,7 @@ pub fn square(x: &[f32], to: &mut [u32]) {
 }
 
 /// Kept by a normalisation for its gradient.
-pub struct Kept<'a> {
+pub struct KeptRows<'a> {
     /// Normalised rows (mean 0, variance 1), bf16.
     pub unit: &'a mut [u32],
     /// 1 / standard deviation of each row.
@@ -70,7 +70,7 @@ pub struct Kept<'a> {
 ///
 /// # Panics
 /// As [`sum`], or if `kept` has fewer rows, or their number is no multiple of eight: a fault of the caller.
-pub fn norm(x: &[f32], gamma: &[f32], beta: &[f32], mut kept: Kept<'_>, to: &mut [u32]) {
+pub fn norm(x: &[f32], gamma: &[f32], beta: &[f32], mut kept: KeptRows<'_>, to: &mut [u32]) {
     let rows = rows(gamma.len(), x, to);
     assert!(rows.is_multiple_of(EIGHT) && beta.len() == gamma.len(), "{rows} rows");
     assert!(2 * kept.unit.len() >= x.len() && kept.scale.len() >= rows, "room for {rows} rows");
@@ -211,7 +211,7 @@ unsafe fn norm_rows(
     x: &[f32],
     gamma: &[f32],
     beta: &[f32],
-    kept: &mut Kept<'_>,
+    kept: &mut KeptRows<'_>,
     to: &mut [u32],
 ) {
     let width = gamma.len();

@@ -9,7 +9,7 @@ use super::mirror::{has_mirror, mirror};
 use super::random_positions::RandomPositions;
 use super::read::FileReader;
 use super::record::Game;
-use super::sample::{Counts, Pass, Sampler, candidates, kept};
+use super::sample::{Pass, Sampler, SamplerCounts, candidates, kept};
 use crossbeam::channel::{Receiver, bounded};
 use nn::rng::{Rng, scramble};
 use std::collections::VecDeque;
@@ -82,7 +82,7 @@ pub struct SourceReport {
     /// Games dropped because the stream ended inside them, of all passes.
     pub cut: u64,
     /// Fate of the positions drawn.
-    pub counts: Counts,
+    pub counts: SamplerCounts,
 }
 
 /// Share of `MAV(s, a)` among the rules-only examples, unless the others have more.
@@ -149,7 +149,7 @@ impl Mixer {
                     passes: 0,
                     games: 0,
                     cut: 0,
-                    counts: Counts::default(),
+                    counts: SamplerCounts::default(),
                 },
             };
             stream.reader = Some(FileReader::open(&source.path)?);

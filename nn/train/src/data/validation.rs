@@ -10,7 +10,7 @@ use super::label::{action_value, win_probability};
 use super::mix::MixConfig;
 use super::read::FileReader;
 use super::record::{Format, Game};
-use super::sample::{Counts, Sampler, candidates};
+use super::sample::{Sampler, SamplerCounts, candidates};
 use nn::encode::canonical_moves;
 use nn::rng::Rng;
 use shakmaty::{Chess, Move};
@@ -176,7 +176,7 @@ impl HeldOut {
         let games = self.games.iter().filter(|game| variant.has(game));
         let games: Vec<_> = games.map(|game| (game, candidates(game, &kinds))).collect();
         let total: usize = games.iter().map(|(_, plies)| plies.len()).sum();
-        let (mut rng, mut counts) = (Rng::new(0), Counts::default());
+        let (mut rng, mut counts) = (Rng::new(0), SamplerCounts::default());
         let mut recent = Recent::new(total);
         let mut sampler = Sampler {
             kinds,

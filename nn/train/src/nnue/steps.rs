@@ -13,7 +13,7 @@ pub(super) const RUN: usize = 64;
 /// Samples whose accumulators are updated from each other.
 pub(super) struct Run {
     /// Update of each side's accumulator, the mover's first.
-    pub steps: Vec<[Step; 2]>,
+    pub steps: Vec<[AccumulatorStep; 2]>,
     /// Output bucket of each sample.
     pub buckets: Vec<usize>,
     /// Rows of the steps, in order.
@@ -22,7 +22,7 @@ pub(super) struct Run {
 
 /// How one side's accumulator is computed.
 #[derive(Clone, Copy)]
-pub(super) struct Step {
+pub(super) struct AccumulatorStep {
     /// The earlier sample of the run to start from; None: from the bias.
     pub from: Option<u8>,
     /// Index in [`Run::rows`]: rows from here up to `removed` are added, from there up to `end` subtracted.
@@ -41,15 +41,17 @@ impl Run {
         let boards: Vec<Board> = samples.iter().map(Sample::board).collect();
         let (mut rows, mut steps) = (Vec::new(), Vec::with_capacity(RUN));
         for (at, board) in boards.iter().enumerate() {
-            steps.push([0, 1].map(|side| Step::to(board, side, &boards[..at], &mut rows)));
+            steps.push(
+                [0, 1].map(|side| AccumulatorStep::to(board, side, &boards[..at], &mut rows)),
+            );
         }
         Run { steps, buckets: boards.iter().map(Board::bucket).collect(), rows }
     }
 }
 
-impl Step {
+impl AccumulatorStep {
     /// To `board` from the nearest of `earlier`, the last of equals.
-    fn to(board: &Board, side: usize, earlier: &[Board], rows: &mut Vec<u16>) -> Step {
+    fn to(board: &Board, side: usize, earlier: &[Board], rows: &mut Vec<u16>) -> AccumulatorStep {
         let far = |at: usize| Some((board.distance(side, &earlier[at])?, at));
         let nearest = (0..earlier.len()).rev().filter_map(far).min_by_key(|(squares, _)| *squares);
         let from = nearest.map(|(_, at)| at);
@@ -60,7 +62,7 @@ impl Step {
             start
         };
         let (added, removed) = (push(&added), push(&removed));
-        Step { from: from.map(|at| at as u8), added, removed, end: rows.len() as u16 }
+        AccumulatorStep { from: from.map(|at| at as u8), added, removed, end: rows.len() as u16 }
     }
 
     /// Range of added rows in [`Run::rows`].

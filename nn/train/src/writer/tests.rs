@@ -6,16 +6,16 @@ use burn::tensor::Device;
 use nn::encode::MoveCode;
 use nn::rng::Rng;
 use nn::testing::trace;
-use nn::writer::decoder::Logits;
-use nn::writer::layout::Layout;
+use nn::writer::decoder::WordLogits;
+use nn::writer::layout::WriterLayout;
 use nn::writer::word::NAMES;
-use nn::writer::{Backup, Decoder, DecoderWeights, Kind, Shape, Step, Trace};
+use nn::writer::{Backup, Decoder, DecoderWeights, Kind, Shape, Trace, WordChoice};
 use std::sync::Arc;
 
 #[test]
 fn the_decoder_by_hand_answers_as_its_twin() {
     let weights = Arc::new(DecoderWeights::untrained(3));
-    let mut read: Vec<Vec<(usize, Logits)>> = Vec::new();
+    let mut read: Vec<Vec<(usize, WordLogits)>> = Vec::new();
     let traces: Vec<Trace> = (0..3)
         .map(|seed| {
             let mut decoder = Decoder::new(weights.clone());
@@ -28,7 +28,7 @@ fn the_decoder_by_hand_answers_as_its_twin() {
         .collect();
     let batch = Batch::named(&traces, || (0..NAMES).collect());
     assert!(traces.iter().any(|trace| trace.words().len() < batch.l), "nothing is padded");
-    let twin = Twin::new(&Layout::new(), weights.values(), &Device::flex().autodiff());
+    let twin = Twin::new(&WriterLayout::new(), weights.values(), &Device::flex().autodiff());
     let logits = twin.forward(&batch);
     let [kinds, sources, buckets] = [logits.kinds, logits.sources, logits.buckets]
         .map(|tensor| tensor.inner().try_into_vec_as::<f32>().unwrap());
@@ -58,12 +58,12 @@ fn a_long_trace_is_read_by_hand_as_by_its_twin() {
     let code = |from| MoveCode { from, to: 63 - from, promotion: 0 };
     let list: Vec<(MoveCode, u8)> = (0..6).map(|from| (code(from), 40 + from)).collect();
     trace.give_list(&list);
-    let expand = Step { kind: Kind::Expand, source: 8, bucket: 0 };
+    let expand = WordChoice { kind: Kind::Expand, source: 8, bucket: 0 };
     trace.write(expand).unwrap();
     for round in 0..25 {
-        let child = Step { kind: Kind::Child, source: 2 + round % 6, bucket: 0 };
+        let child = WordChoice { kind: Kind::Child, source: 2 + round % 6, bucket: 0 };
         trace.write(child).unwrap();
-        let eval = Step { kind: Kind::Eval, source: trace.words().len() - 1, bucket: 0 };
+        let eval = WordChoice { kind: Kind::Eval, source: trace.words().len() - 1, bucket: 0 };
         trace.write(eval).unwrap();
         trace.give_list(&list);
     }
@@ -74,7 +74,7 @@ fn a_long_trace_is_read_by_hand_as_by_its_twin() {
     let batch = Batch::named(&[trace], || (0..NAMES).collect());
     let last = batch.windows.last().unwrap();
     assert!(last.queries.end == words && last.keys.len() < words - 60, "{}", last.keys.len());
-    let twin = Twin::new(&Layout::new(), weights.values(), &Device::flex().autodiff());
+    let twin = Twin::new(&WriterLayout::new(), weights.values(), &Device::flex().autodiff());
     let buckets = twin.forward(&batch).buckets.inner().try_into_vec_as::<f32>().unwrap();
     for (a, b) in by_hand.bucket.iter().zip(&buckets[(words - 1) * 64..]) {
         assert!((a - b).abs() < 1e-3, "{a} {b}");

@@ -5,7 +5,7 @@ use crate::network::StepError;
 use burn::tensor::module::linear;
 use burn::tensor::{Device, Gradients, Int, Tensor, TensorData, activation};
 use nn::net::params::{Linear, Norm};
-use nn::writer::layout::{Block, HEADS, Layout, NAME, POINTER, ROWS, WIDTH};
+use nn::writer::layout::{HEADS, NAME, POINTER, ROWS, WIDTH, WriterBlockLayout, WriterLayout};
 use nn::writer::word::{BUCKETS, Kind, NAMES};
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ const EPSILON: f32 = 1e-5;
 
 /// Parameters on a device, each a leaf of autodiff where the device has it.
 pub(super) struct Twin {
-    layout: Layout,
+    layout: WriterLayout,
     device: Device,
     /// In the order of the flat vector.
     leaves: Vec<Tensor<1>>,
@@ -69,7 +69,7 @@ impl WriterSums {
 impl Twin {
     /// # Panics
     /// Where burn does.
-    pub fn new(layout: &Layout, values: &[f32], device: &Device) -> Twin {
+    pub fn new(layout: &WriterLayout, values: &[f32], device: &Device) -> Twin {
         let leaf = |range: &Range<usize>| {
             let data = TensorData::new(values[range.clone()].to_vec(), [range.len()]);
             Tensor::<1>::from_data(data, device).require_grad()
@@ -142,7 +142,7 @@ impl Twin {
         }
     }
 
-    fn block(&self, block: &Block, x: Tensor<3>, sight: &[Sight]) -> Tensor<3> {
+    fn block(&self, block: &WriterBlockLayout, x: Tensor<3>, sight: &[Sight]) -> Tensor<3> {
         let [n, l, _] = x.dims();
         let dim = WIDTH / HEADS;
         let qkv = self.linear(&block.qkv, self.norm(&block.norm1, x.clone()));

@@ -50,7 +50,7 @@ fn random_game(random: &mut Rng) -> Game {
 }
 
 /// Minimax in eight lines, independent of the code above except for quiescence and draw rules.
-fn oracle(tree: &mut Tree<'_, '_>, position: &Chess, depth: i32, ply: usize) -> i32 {
+fn oracle(tree: &mut NegamaxSearch<'_, '_>, position: &Chess, depth: i32, ply: usize) -> i32 {
     let moves = position.legal_moves();
     if let Some(end) = ending::by_board(position, moves.len()) {
         return if end.winner().is_some() { ply as i32 - MATE } else { 0 };
@@ -86,7 +86,7 @@ fn alpha_beta_has_minimax_value_on_random_positions() {
         let score = |pruning| {
             let question = NegamaxRequest { game: &game, allowed: &allowed, pruning, depth: None };
             let mut budget = Budget { nodes: u64::MAX, found: Vec::new() };
-            let mut tree = Tree::new(&question, &mut budget);
+            let mut tree = NegamaxSearch::new(&question, &mut budget);
             let score = tree.root(game.position(), depth).unwrap();
             (score, tree.nodes)
         };
@@ -95,7 +95,8 @@ fn alpha_beta_has_minimax_value_on_random_positions() {
         let question =
             NegamaxRequest { game: &game, allowed: &allowed, pruning: Pruning::None, depth: None };
         let mut budget = Budget { nodes: u64::MAX, found: Vec::new() };
-        let expected = oracle(&mut Tree::new(&question, &mut budget), game.position(), depth, 0);
+        let expected =
+            oracle(&mut NegamaxSearch::new(&question, &mut budget), game.position(), depth, 0);
         assert_eq!(by_all, expected, "{} at depth {depth}", game.fen());
         assert_eq!(by_pruning, expected, "{} at depth {depth}", game.fen());
         (pruned, full) = (pruned + fewer, full + more);

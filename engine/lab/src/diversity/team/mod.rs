@@ -13,8 +13,8 @@ use engine::play::lineup::{Lineup, Look};
 use engine::process::workers::{Crew, deal};
 use engine::team::{Opinion, TeamRule, choose};
 use mcts::Snapshot;
-use tally::{Tally, Tried, View};
-use task::{Item, Verdict};
+use tally::{TeamTally, Tried, View};
+use task::{ContestantResult, Item};
 
 /// Has a team search all `items` and counts what it finds. `tried` is called after each.
 ///
@@ -24,9 +24,9 @@ pub fn run(
     items: &[Item],
     lineup: &Lineup,
     crew: Crew<'_>,
-    mut tried: impl FnMut(&Tally),
-) -> Result<Tally, MeasureError> {
-    let mut tally = Tally::new(lineup.players());
+    mut tried: impl FnMut(&TeamTally),
+) -> Result<TeamTally, MeasureError> {
+    let mut tally = TeamTally::new(lineup.players());
     let start = || {
         let mut lineup = lineup.sibling();
         Ok(move |item: &Item| examine(item, &mut lineup))
@@ -42,11 +42,11 @@ pub fn run(
 /// Searches an item's positions until no contestant can solve it any more.
 fn examine(item: &Item, lineup: &mut Lineup) -> Result<Tried, MeasureError> {
     let contestants = tally::contestants(lineup.players()).len();
-    let mut verdicts = vec![Verdict::default(); contestants];
+    let mut verdicts = vec![ContestantResult::default(); contestants];
     let mut views = None;
     for step in &item.steps {
         let looks = lineup.look(&step.game).map_err(MeasureError::Evaluation)?;
-        let judged: Vec<Verdict> = looks
+        let judged: Vec<ContestantResult> = looks
             .iter()
             .map(|look| judge(item, step, look))
             .collect::<Result<Vec<_>, _>>()?
@@ -64,16 +64,23 @@ fn examine(item: &Item, lineup: &mut Lineup) -> Result<Tried, MeasureError> {
     Ok(Tried { verdicts, views: views.unwrap_or_default(), has_task: item.has_task() })
 }
 
-fn judge(item: &Item, step: &task::Step, look: &Look) -> Result<Vec<Verdict>, MeasureError> {
+fn judge(
+    item: &Item,
+    step: &task::Step,
+    look: &Look,
+) -> Result<Vec<ContestantResult>, MeasureError> {
     let verdicts = look.players.iter().map(|found| item.judge(step, found));
     Ok(with_choices(verdicts.collect::<Result<Vec<_>, _>>()?, &look.players))
 }
 
 /// The players' verdicts at one budget, then `max`, then each rule's.
 #[must_use]
-pub fn with_choices<A>(mut verdicts: Vec<Verdict>, players: &[Snapshot<A>]) -> Vec<Verdict> {
+pub fn with_choices<A>(
+    mut verdicts: Vec<ContestantResult>,
+    players: &[Snapshot<A>],
+) -> Vec<ContestantResult> {
     let opinions: Vec<Option<Opinion>> = players.iter().map(Opinion::of).collect();
-    let best = verdicts.iter().copied().reduce(Verdict::best).unwrap_or_default();
+    let best = verdicts.iter().copied().reduce(ContestantResult::best).unwrap_or_default();
     let chosen = TeamRule::ALL.map(|rule| verdicts[choose(rule, &opinions).unwrap_or(0)]);
     verdicts.push(best);
     verdicts.extend(chosen);

@@ -1,7 +1,7 @@
 //! Every contestant's difference from player 0 alone, with its interval, as SVG.
 
-use super::tally::{Contestant, Estimate, Tally, contestants};
-use super::task::Verdict;
+use super::tally::{Contestant, Estimate, TeamTally, contestants};
+use super::task::ContestantResult;
 use crate::plots::PlotError;
 use crate::plots::labels::percent;
 use crate::plots::svg;
@@ -15,7 +15,7 @@ const COLOURS: [RGBColor; 2] = [BLUE, RED];
 ///
 /// # Errors
 /// There is no puzzle, or the file cannot be written.
-pub fn draw(tally: &Tally, title: &str, path: &Path) -> Result<(), PlotError> {
+pub fn draw(tally: &TeamTally, title: &str, path: &Path) -> Result<(), PlotError> {
     if tally.puzzles.is_empty() {
         return Err(PlotError::Empty("nothing was tried: nothing to plot"));
     }
@@ -23,7 +23,7 @@ pub fn draw(tally: &Tally, title: &str, path: &Path) -> Result<(), PlotError> {
         .into_iter()
         .enumerate()
         .skip(1)
-        .map(|(at, contestant)| (contestant, tally.difference(at, Verdict::solved)))
+        .map(|(at, contestant)| (contestant, tally.difference(at, ContestantResult::solved)))
         .collect();
     let per_budget = rows.len() / COLOURS.len();
     let most = rows.iter().map(|(_, e)| e.high.abs().max(e.low.abs())).fold(0.01, f64::max) * 1.1;

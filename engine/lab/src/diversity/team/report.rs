@@ -1,12 +1,12 @@
 //! A team's measurement as text.
 
-use super::tally::{Behaviour, Estimate, Tally, contestants};
-use super::task::Verdict;
+use super::tally::{Behaviour, Estimate, TeamTally, contestants};
+use super::task::ContestantResult;
 use std::fmt;
 
 /// The table of a tally, of searches with `nodes` by player 0 alone.
-pub struct Report<'a> {
-    pub tally: &'a Tally,
+pub struct TeamReport<'a> {
+    pub tally: &'a TeamTally,
     pub nodes: u64,
     /// Puzzles have points beside their solutions.
     pub graded: bool,
@@ -14,7 +14,7 @@ pub struct Report<'a> {
     pub items: &'static str,
 }
 
-impl Report<'_> {
+impl TeamReport<'_> {
     /// Playouts of a player at a budget.
     fn playouts(&self, budget: usize) -> u64 {
         if budget == 0 { self.nodes / self.tally.players.max(1) as u64 } else { self.nodes }
@@ -36,9 +36,9 @@ impl Report<'_> {
                 write!(f, "\n{playouts} playouts each")?;
             }
             write!(f, "\n{:<16}", contestant.name)?;
-            self.figures(f, at, Verdict::solved)?;
+            self.figures(f, at, ContestantResult::solved)?;
             if self.graded {
-                self.figures(f, at, Verdict::points)?;
+                self.figures(f, at, ContestantResult::points)?;
             }
         }
         Ok(())
@@ -48,7 +48,7 @@ impl Report<'_> {
         &self,
         f: &mut fmt::Formatter<'_>,
         at: usize,
-        of: fn(Verdict) -> f64,
+        of: fn(ContestantResult) -> f64,
     ) -> fmt::Result {
         write!(f, "  {:>6.1}", 100.0 * self.tally.share(at, of))?;
         if at == 0 {
@@ -76,7 +76,7 @@ impl Report<'_> {
     }
 }
 
-impl fmt::Display for Report<'_> {
+impl fmt::Display for TeamReport<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.tally.puzzles.is_empty() {
             self.puzzles(f)?;

@@ -1,6 +1,6 @@
 //! Counts of a team's measurement: each contestant's results by puzzle, and the players' moves by position.
 
-use super::task::Verdict;
+use super::task::ContestantResult;
 use engine::team::{Opinion, TeamRule, gap};
 use mcts::Snapshot;
 use nn::rng::Rng;
@@ -71,7 +71,7 @@ impl View {
 /// One item's end.
 pub struct Tried {
     /// By contestant.
-    pub verdicts: Vec<Verdict>,
+    pub verdicts: Vec<ContestantResult>,
     /// Views of its first position, by budget.
     pub views: Vec<View>,
     pub has_task: bool,
@@ -79,10 +79,10 @@ pub struct Tried {
 
 /// All items so far.
 #[derive(Clone, Debug)]
-pub struct Tally {
+pub struct TeamTally {
     pub players: usize,
     /// By puzzle, then contestant.
-    pub puzzles: Vec<Vec<Verdict>>,
+    pub puzzles: Vec<Vec<ContestantResult>>,
     /// By budget, then position.
     pub views: Vec<Vec<View>>,
 }
@@ -110,11 +110,11 @@ pub struct Behaviour {
     pub gaps: [f64; 2],
 }
 
-impl Tally {
+impl TeamTally {
     /// Nothing is counted.
     #[must_use]
-    pub fn new(players: usize) -> Tally {
-        Tally { players, puzzles: Vec::new(), views: vec![Vec::new(); BUDGETS] }
+    pub fn new(players: usize) -> TeamTally {
+        TeamTally { players, puzzles: Vec::new(), views: vec![Vec::new(); BUDGETS] }
     }
 
     pub fn add(&mut self, tried: Tried) {
@@ -128,14 +128,14 @@ impl Tally {
 
     /// Mean of `of` over the puzzles for a contestant.
     #[must_use]
-    pub fn share(&self, contestant: usize, of: fn(Verdict) -> f64) -> f64 {
+    pub fn share(&self, contestant: usize, of: fn(ContestantResult) -> f64) -> f64 {
         let sum: f64 = self.puzzles.iter().map(|row| of(row[contestant])).sum();
         sum / self.puzzles.len().max(1) as f64
     }
 
     /// The contestant's share less that of player 0 alone, with a bootstrap interval of the same puzzles.
     #[must_use]
-    pub fn difference(&self, contestant: usize, of: fn(Verdict) -> f64) -> Estimate {
+    pub fn difference(&self, contestant: usize, of: fn(ContestantResult) -> f64) -> Estimate {
         bootstrap(
             &self.puzzles.iter().map(|row| of(row[contestant]) - of(row[0])).collect::<Vec<_>>(),
         )
@@ -220,7 +220,7 @@ mod tests {
     fn players_differ_by_their_moves_and_near_the_best_only_by_good_ones() {
         let view =
             |moves: [(u16, f32); 3], best| View { moves: moves.to_vec(), best, gaps: [0.3, 0.1] };
-        let mut tally = Tally::new(3);
+        let mut tally = TeamTally::new(3);
         tally.views[0] = vec![
             view([(0, 0.5), (1, 0.49), (0, 0.5)], 0.5),
             view([(0, 0.5), (0, 0.5), (2, 0.1)], 0.5),

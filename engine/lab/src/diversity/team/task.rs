@@ -2,7 +2,7 @@
 //! was answered before, so that all contestants are judged on the same positions.
 
 use crate::measure::MeasureError;
-use crate::measure::puzzles::{Puzzle, Solver, Task, attempt};
+use crate::measure::puzzles::{Puzzle, Solution, Solver, attempt};
 use crate::openings::Opening;
 use chess::action::Action;
 use chess::game::Game;
@@ -29,7 +29,7 @@ pub struct Step {
 
 /// A contestant's result so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub enum Verdict {
+pub enum ContestantResult {
     /// Right in every position up to now.
     #[default]
     Open,
@@ -39,23 +39,23 @@ pub enum Verdict {
     Solved(f32),
 }
 
-impl Verdict {
+impl ContestantResult {
     /// The better one.
     #[must_use]
-    pub fn best(self, other: Verdict) -> Verdict {
+    pub fn best(self, other: ContestantResult) -> ContestantResult {
         if other.rank() > self.rank() { other } else { self }
     }
 
     fn rank(self) -> f32 {
         match self {
-            Verdict::Failed(points) => points,
-            Verdict::Open => 2.0,
-            Verdict::Solved(points) => 3.0 + points,
+            ContestantResult::Failed(points) => points,
+            ContestantResult::Open => 2.0,
+            ContestantResult::Solved(points) => 3.0 + points,
         }
     }
 
     /// Adds the verdict on the next position.
-    pub fn then(&mut self, next: Verdict) {
+    pub fn then(&mut self, next: ContestantResult) {
         if self.is_open() {
             *self = next;
         }
@@ -64,21 +64,23 @@ impl Verdict {
     /// Still to be decided.
     #[must_use]
     pub fn is_open(self) -> bool {
-        self == Verdict::Open
+        self == ContestantResult::Open
     }
 
     /// 1 if solved.
     #[must_use]
     pub fn solved(self) -> f64 {
-        f64::from(u8::from(matches!(self, Verdict::Solved(_))))
+        f64::from(u8::from(matches!(self, ContestantResult::Solved(_))))
     }
 
     /// Points, in [0, 1].
     #[must_use]
     pub fn points(self) -> f64 {
         match self {
-            Verdict::Failed(points) | Verdict::Solved(points) => f64::from(points),
-            Verdict::Open => 0.0,
+            ContestantResult::Failed(points) | ContestantResult::Solved(points) => {
+                f64::from(points)
+            }
+            ContestantResult::Open => 0.0,
         }
     }
 }
@@ -88,7 +90,7 @@ impl From<Puzzle> for Item {
         let mut game = puzzle.game.clone();
         let mut steps = Vec::new();
         match &puzzle.task {
-            Task::Line(line) => {
+            Solution::Line(line) => {
                 for (ply, action) in line.iter().enumerate() {
                     if ply % 2 == 0 {
                         let is_last = ply + 2 >= line.len();
@@ -124,28 +126,37 @@ impl Item {
     ///
     /// # Errors
     /// The search found no move.
-    pub fn judge(&self, step: &Step, found: &Snapshot<Action>) -> Result<Verdict, MeasureError> {
-        let Some(puzzle) = &self.puzzle else { return Ok(Verdict::Open) };
+    pub fn judge(
+        &self,
+        step: &Step,
+        found: &Snapshot<Action>,
+    ) -> Result<ContestantResult, MeasureError> {
+        let Some(puzzle) = &self.puzzle else { return Ok(ContestantResult::Open) };
         let Some(expected) = step.expected else {
-            let tried = attempt(puzzle, &mut Found(found))?;
-            let verdict = if tried.solved { Verdict::Solved } else { Verdict::Failed };
+            let tried = attempt(puzzle, &mut SnapshotSolver(found))?;
+            let verdict =
+                if tried.solved { ContestantResult::Solved } else { ContestantResult::Failed };
             return Ok(verdict(tried.points));
         };
-        let action = Found(found).choose(&step.game)?;
+        let action = SnapshotSolver(found).choose(&step.game)?;
         if action == expected {
-            return Ok(if step.is_last { Verdict::Solved(1.0) } else { Verdict::Open });
+            return Ok(if step.is_last {
+                ContestantResult::Solved(1.0)
+            } else {
+                ContestantResult::Open
+            });
         }
         // Any mate counts, as on the puzzles' site.
         let mut game = step.game.clone();
         let mates = game.play(action).is_ok() && game.position().is_checkmate();
-        Ok(if mates { Verdict::Solved(1.0) } else { Verdict::Failed(0.0) })
+        Ok(if mates { ContestantResult::Solved(1.0) } else { ContestantResult::Failed(0.0) })
     }
 }
 
 /// A search's end as a solver: its move, its value, its mate.
-struct Found<'a>(&'a Snapshot<Action>);
+struct SnapshotSolver<'a>(&'a Snapshot<Action>);
 
-impl Solver for Found<'_> {
+impl Solver for SnapshotSolver<'_> {
     type Error = MeasureError;
 
     fn choose(&mut self, game: &Game) -> Result<Action, MeasureError> {
@@ -172,7 +183,7 @@ mod tests {
         let game = Game::from_fen(fen, false).unwrap();
         let mut board = game.clone();
         let line = moves.split(' ').map(|word| board.play_uci(word).unwrap()).collect();
-        let task = Task::Line(line);
+        let task = Solution::Line(line);
         Item::from(Puzzle { id: String::new(), game, task, rating: None })
     }
 
@@ -191,16 +202,16 @@ mod tests {
             let step = &item.steps[step];
             item.judge(step, &found(&step.game, best, 0.5)).unwrap()
         };
-        assert_eq!(judge(0, "a2a7"), Verdict::Open);
-        assert_eq!(judge(0, "a2a6"), Verdict::Failed(0.0));
-        assert_eq!(judge(1, "b1b8"), Verdict::Solved(1.0));
-        assert_eq!(judge(1, "b1b7"), Verdict::Failed(0.0));
+        assert_eq!(judge(0, "a2a7"), ContestantResult::Open);
+        assert_eq!(judge(0, "a2a6"), ContestantResult::Failed(0.0));
+        assert_eq!(judge(1, "b1b8"), ContestantResult::Solved(1.0));
+        assert_eq!(judge(1, "b1b7"), ContestantResult::Failed(0.0));
         let mut sum = judge(0, "a2a6");
         sum.then(judge(1, "b1b8"));
-        assert_eq!(sum, Verdict::Failed(0.0), "a step that was missed stays missed");
+        assert_eq!(sum, ContestantResult::Failed(0.0), "a step that was missed stays missed");
         let mut by_two = judge(0, "a2a6").best(judge(0, "a2a7"));
         by_two.then(judge(1, "b1b7").best(judge(1, "b1b8")));
-        assert_eq!(by_two, Verdict::Solved(1.0), "every step was found by one of them");
+        assert_eq!(by_two, ContestantResult::Solved(1.0), "every step was found by one of them");
     }
 
     #[test]
@@ -209,13 +220,13 @@ mod tests {
         let item = Item::from(Puzzle {
             id: String::new(),
             game: game.clone(),
-            task: Task::Value(1.0),
+            task: Solution::Value(1.0),
             rating: None,
         });
         let judge = |q| item.judge(&item.steps[0], &found(&game, "a1a8", q)).unwrap();
-        assert_eq!(judge(0.95), Verdict::Solved(1.0));
-        assert_eq!(judge(0.8), Verdict::Solved(0.0));
-        assert_eq!(judge(0.7), Verdict::Failed(0.0));
-        assert_eq!(judge(0.8).best(judge(0.95)), Verdict::Solved(1.0));
+        assert_eq!(judge(0.95), ContestantResult::Solved(1.0));
+        assert_eq!(judge(0.8), ContestantResult::Solved(0.0));
+        assert_eq!(judge(0.7), ContestantResult::Failed(0.0));
+        assert_eq!(judge(0.8).best(judge(0.95)), ContestantResult::Solved(1.0));
     }
 }

@@ -1,8 +1,8 @@
 //! Labels of a team's games: the player's rewards from each position on.
 
 use super::occupancy::{ahead, boards};
-use super::table::Table;
-use crate::games::record::{Record, samples};
+use super::table::TeamState;
+use crate::games::record::{GameRecord, samples};
 use crate::games::sample::Sample;
 use games::game::Game;
 
@@ -13,8 +13,8 @@ use games::game::Game;
 /// The game is no game of these rules.
 pub fn labelled<G: Game>(
     game: &G,
-    record: &Record,
-    table: &Table,
+    record: &GameRecord,
+    table: &TeamState,
 ) -> Result<Vec<Sample<G::State>>, String> {
     let mut samples = samples(game, record)?;
     let Some(learner) = samples.first().map(|sample| sample.player) else { return Ok(samples) };

@@ -1,16 +1,16 @@
 //! The value of a team's choices, by exact results: positions in which a move loses value, searched by every player by itself; and
 //! matches against the first player.
 
-use super::table::Table;
+use super::table::TeamState;
 use super::world::{Placed, PlayerWorld};
-use crate::diversity::team::tally::{Tally, Tried, View};
-use crate::diversity::team::task::Verdict;
+use crate::diversity::team::tally::{TeamTally, Tried, View};
+use crate::diversity::team::task::ContestantResult;
 use crate::diversity::team::with_choices;
 use crate::games::cached::Cached;
-use crate::games::exam::{Question, Solved};
+use crate::games::exam::{ExamPosition, Solved};
 use crate::games::measure::score;
 use crate::games::selfplay::noise_alpha;
-use crate::matches::elo::{Judgement, judge};
+use crate::matches::elo::{MatchStatistics, judge};
 use crate::selfplay::search::UntilProven;
 use engine::team::{Opinion, TeamRule, choose, share};
 use games::game::Game;
@@ -41,7 +41,7 @@ pub struct Team<'a> {
     /// Playouts of the first one alone.
     pub nodes: u64,
     /// The players search with their rewards, too (paper 003, Fig. 8).
-    pub table: Option<&'a Table>,
+    pub table: Option<&'a TeamState>,
 }
 
 impl Team<'_> {
@@ -102,11 +102,11 @@ fn chosen(found: &Snapshot<u16>) -> Option<u16> {
 pub fn examine<G: Solved>(
     game: &G,
     team: Team<'_>,
-    questions: &[Question],
+    questions: &[ExamPosition],
     stop: &AtomicBool,
     tried: impl Fn() + Sync,
-) -> Tally {
-    let one = |question: &Question| {
+) -> TeamTally {
+    let one = |question: &ExamPosition| {
         if stop.load(Ordering::Relaxed) {
             return None;
         }
@@ -117,7 +117,7 @@ pub fn examine<G: Solved>(
         ];
         let verdict = |found: &Snapshot<u16>| {
             let keeps = chosen(found).is_some_and(|action| question.keeps(action));
-            if keeps { Verdict::Solved(0.0) } else { Verdict::Failed(0.0) }
+            if keeps { ContestantResult::Solved(0.0) } else { ContestantResult::Failed(0.0) }
         };
         let judged = |players: &Vec<Snapshot<u16>>| {
             with_choices(players.iter().map(verdict).collect(), players)
@@ -132,9 +132,10 @@ pub fn examine<G: Solved>(
             has_task: true,
         })
     };
-    let matter: Vec<&Question> = questions.iter().filter(|question| question.matters()).collect();
+    let matter: Vec<&ExamPosition> =
+        questions.iter().filter(|question| question.matters()).collect();
     let all: Vec<Tried> = matter.par_iter().filter_map(|question| one(question)).collect();
-    let mut tally = Tally::new(team.members.len());
+    let mut tally = TeamTally::new(team.members.len());
     all.into_iter().for_each(|tried| tally.add(tried));
     tally
 }
@@ -155,7 +156,7 @@ pub fn meet<G: Solved>(
     challenger: Challenger,
     games: usize,
     stop: &AtomicBool,
-) -> Option<Judgement> {
+) -> Option<MatchStatistics> {
     let pair = |number: usize| {
         let result = |begins: bool| {
             let mut first = |state: &G::State| match challenger {

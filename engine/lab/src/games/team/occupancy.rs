@@ -6,7 +6,7 @@
 //! distances are less the variance of their sampling.
 
 use crate::diversity::occupancy::{Neighbour, Occupancy, payment};
-use crate::games::record::Record;
+use crate::games::record::GameRecord;
 use games::game::{EMPTY, Game, Grid, MINE, THEIRS};
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +26,7 @@ pub struct Reward {
 /// A player among the others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Standing {
+pub struct OccupancyStanding {
     /// The nearest other player.
     pub nearest: usize,
     /// Distance to it, in discs a cell (‖ψ_i - ψ_j‖₂), less what chance makes of equal players.
@@ -66,7 +66,7 @@ fn symmetric(grid: &Grid, sum: &[f64]) -> Vec<f64> {
 /// Calls `board` with each position after a searched move of `player` that teaches, and 0-based number of the move.
 pub fn boards<G: Game>(
     game: &G,
-    record: &Record,
+    record: &GameRecord,
     player: usize,
     mut board: impl FnMut(usize, &G::State),
 ) {
@@ -85,7 +85,7 @@ pub fn boards<G: Game>(
 fn occupancy<G: Game>(
     game: &G,
     grid: &Grid,
-    records: &[&Record],
+    records: &[&GameRecord],
     player: usize,
 ) -> Option<Occupancy> {
     let mut games: Vec<(Vec<f64>, f64)> = Vec::new();
@@ -106,10 +106,10 @@ fn occupancy<G: Game>(
 /// as long as one of the players has not moved.
 pub fn standings<G: Game>(
     game: &G,
-    records: &[&Record],
+    records: &[&GameRecord],
     players: usize,
     wanted: f64,
-) -> Vec<Standing> {
+) -> Vec<OccupancyStanding> {
     let grid = game.grid();
     let found: Option<Vec<Occupancy>> =
         (0..players).map(|player| occupancy(game, &grid, records, player)).collect();
@@ -122,7 +122,7 @@ pub fn standings<G: Game>(
         let share = payment(distance, wanted);
         let scale = if deviation > 0.0 { share / deviation } else { 0.0 };
         let reward = unit.times(scale as f32);
-        Some(Standing { nearest, distance, reward, occupancy: own.mean.clone() })
+        Some(OccupancyStanding { nearest, distance, reward, occupancy: own.mean.clone() })
     };
     (0..players).filter_map(standing).collect()
 }
@@ -141,7 +141,7 @@ impl Reward {
     }
 
     /// Standard deviation of the sums of a player's rewards over [`HORIZON`] plies.
-    fn deviation<G: Game>(&self, game: &G, records: &[&Record], player: usize) -> f64 {
+    fn deviation<G: Game>(&self, game: &G, records: &[&GameRecord], player: usize) -> f64 {
         let mut sums = Vec::new();
         for record in records {
             let (mut paid, mut moved) = (vec![0.0; record.turns.len()], Vec::new());

@@ -1,6 +1,6 @@
 //! The boards of a team's players as a picture: which cells each of them has more often than the team's mean, and which less.
 
-use super::occupancy::Standing;
+use super::occupancy::OccupancyStanding;
 use crate::plots::PlotError;
 use crate::plots::boards::{self, Board};
 use std::path::Path;
@@ -12,8 +12,8 @@ const FULL: f64 = 0.1;
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn draw(standings: &[Standing], columns: usize, path: &Path) -> Result<(), PlotError> {
-    let board = |(player, standing): (usize, &Standing)| Board {
+pub fn draw(standings: &[OccupancyStanding], columns: usize, path: &Path) -> Result<(), PlotError> {
+    let board = |(player, standing): (usize, &OccupancyStanding)| Board {
         title: format!("player {player}: {:.2} from {}", standing.distance, standing.nearest),
         cells: standing.occupancy[..standing.occupancy.len() / 2].to_vec(),
     };

@@ -1,11 +1,11 @@
 //! The start of a generation's games: each player's reward and distribution of opponents, from the team's latest games.
 
 use super::matchmaker::{Matchmaker, Payoffs};
-use super::occupancy::{Standing, standings};
+use super::occupancy::{OccupancyStanding, standings};
 use super::picture;
 use super::world::Shaping;
 use crate::games::error::LearnError;
-use crate::games::record::{Pairing, Record};
+use crate::games::record::{GameRecord, TeamPairing};
 use engine::process::errors::FileError;
 use engine::process::files::{read_whole_text, write_whole};
 use games::game::Game;
@@ -35,17 +35,17 @@ pub const PLAYERS: &str = "players.svg";
 /// The state of the team.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Table {
+pub struct TeamState {
     settings: TeamSettings,
     /// By player; empty before the first games.
-    pub standings: Vec<Standing>,
+    pub standings: Vec<OccupancyStanding>,
     /// `[learner moves first][learner][opponent]`: probabilities.
     opponents: [Vec<Vec<f64>>; 2],
 }
 
-impl Table {
+impl TeamState {
     /// From the latest games.
-    pub fn new<G: Game>(game: &G, settings: &TeamSettings, records: &[&Record]) -> Table {
+    pub fn new<G: Game>(game: &G, settings: &TeamSettings, records: &[&GameRecord]) -> TeamState {
         let TeamSettings { players, distance, matchmaker, .. } = *settings;
         let mut payoffs = Payoffs::new(players);
         for record in records {
@@ -56,7 +56,7 @@ impl Table {
         let row = |moves_first: bool| {
             (0..players).map(|player| matchmaker.opponents(player, &payoffs, moves_first)).collect()
         };
-        Table {
+        TeamState {
             settings: settings.clone(),
             standings: standings(game, records, players, distance),
             opponents: [row(false), row(true)],
@@ -64,16 +64,16 @@ impl Table {
     }
 
     /// Draws who plays: the learning player and its colour uniformly, its opponent from the matchmaker's row.
-    pub fn pair(&self, random: &mut Rng) -> Pairing {
+    pub fn pair(&self, random: &mut Rng) -> TeamPairing {
         let learner = random.below(self.settings.players);
         let moves_first = random.chance(0.5);
         let row = &self.opponents[usize::from(moves_first)][learner];
         let opponent = random.draw(row).unwrap_or(learner);
         let same = opponent == learner;
         if moves_first {
-            Pairing { players: [learner, opponent], teach: [true, same] }
+            TeamPairing { players: [learner, opponent], teach: [true, same] }
         } else {
-            Pairing { players: [opponent, learner], teach: [same, true] }
+            TeamPairing { players: [opponent, learner], teach: [same, true] }
         }
     }
 
@@ -103,9 +103,9 @@ impl Table {
     ///
     /// # Errors
     /// The file cannot be read, or is none of this board.
-    pub fn load<G: Game>(game: &G, path: &Path) -> Result<Table, LearnError> {
+    pub fn load<G: Game>(game: &G, path: &Path) -> Result<TeamState, LearnError> {
         let other = |what: String| LearnError::Settings { path: path.to_owned(), what };
-        let table: Table = serde_json::from_str(&read_whole_text(path)?)
+        let table: TeamState = serde_json::from_str(&read_whole_text(path)?)
             .map_err(|why| other(format!("no standings of a team ({why})")))?;
         let cells = game.grid().cells();
         if table.standings.iter().all(|standing| standing.reward.fits(cells)) {

@@ -4,13 +4,13 @@ use super::labels::labelled;
 use super::matchmaker::Matchmaker;
 use super::measure::{Challenger, Member, Team, examine, meet};
 use super::occupancy::standings;
-use super::table::{Table, TeamSettings};
+use super::table::{TeamSettings, TeamState};
 use super::world::{Placed, PlayerWorld, Shaping};
-use crate::diversity::team::tally::Tally;
+use crate::diversity::team::tally::TeamTally;
 use crate::games::cached::Cached;
-use crate::games::exam::{Kind, Question, questions};
-use crate::games::learn::{Limit, learn};
-use crate::games::record::{Pairing, Record, Turn, read_games};
+use crate::games::exam::{ExamPosition, Kind, questions};
+use crate::games::learn::{LearnLimit, learn};
+use crate::games::record::{GameRecord, TeamPairing, Turn, read_games};
 use crate::games::settings::Settings;
 use engine::team::TeamRule;
 use games::game::Game;
@@ -28,7 +28,7 @@ const SETTINGS: TeamSettings =
     TeamSettings { players: 3, extrinsic: 0.8, distance: 0.5, matchmaker: Matchmaker::Nash };
 
 /// A game of random moves. Players 1 and 2 prefer the centre, and of cells as near to it one the lower, the other the higher.
-fn game_of(game: &Hex, number: usize, players: [usize; 2], random: &mut Rng) -> Record {
+fn game_of(game: &Hex, number: usize, players: [usize; 2], random: &mut Rng) -> GameRecord {
     let (mut state, mut turns) = (game.start(), Vec::new());
     while game.end(&state).is_none() {
         let moves = game.moves(&state);
@@ -43,10 +43,15 @@ fn game_of(game: &Hex, number: usize, players: [usize; 2], random: &mut Rng) -> 
         game.play(&mut state, action);
     }
     let teach = [true, players[0] == players[1]];
-    Record { game: number, start: Vec::new(), turns, pairing: Some(Pairing { players, teach }) }
+    GameRecord {
+        game: number,
+        start: Vec::new(),
+        turns,
+        pairing: Some(TeamPairing { players, teach }),
+    }
 }
 
-fn games(game: &Hex, pairings: &[[usize; 2]], count: usize) -> Vec<Record> {
+fn games(game: &Hex, pairings: &[[usize; 2]], count: usize) -> Vec<GameRecord> {
     let mut random = Rng::new(3);
     (0..count).map(|n| game_of(game, n, pairings[n % pairings.len()], &mut random)).collect()
 }
@@ -55,7 +60,7 @@ fn games(game: &Hex, pairings: &[[usize; 2]], count: usize) -> Vec<Record> {
 fn players_that_differ_have_a_distance_and_are_paid_for_it() {
     let game = Hex::new(3).unwrap();
     let records = games(&game, &[[0, 0], [1, 1], [2, 2]], 900);
-    let records: Vec<&Record> = records.iter().collect();
+    let records: Vec<&GameRecord> = records.iter().collect();
     let found = standings(&game, &records, 3, 10.0);
     // Hex's half turn makes player 2 of player 1.
     assert!(found[1].distance < 0.1 && found[1].nearest == 2, "{found:?}");
@@ -84,9 +89,9 @@ fn equal_players_are_as_far_as_chance_makes_them() {
     let mut records = games(&game, &[[0, 0]], 600);
     for record in &mut records {
         let player = record.game % 2;
-        record.pairing = Some(Pairing { players: [player; 2], teach: [true; 2] });
+        record.pairing = Some(TeamPairing { players: [player; 2], teach: [true; 2] });
     }
-    let records: Vec<&Record> = records.iter().collect();
+    let records: Vec<&GameRecord> = records.iter().collect();
     let found = standings(&game, &records, 2, 1.0);
     assert!(found[0].distance < 0.05, "{}", found[0].distance);
 }
@@ -95,7 +100,7 @@ fn equal_players_are_as_far_as_chance_makes_them() {
 fn labels_are_those_of_the_player_that_learns() {
     let game = Hex::new(3).unwrap();
     let records = games(&game, &[[1, 0], [2, 2], [0, 0], [1, 1]], 400);
-    let table = Table::new(&game, &SETTINGS, &records.iter().collect::<Vec<_>>());
+    let table = TeamState::new(&game, &SETTINGS, &records.iter().collect::<Vec<_>>());
     let labels = labelled(&game, &records[0], &table).unwrap();
     let reward = table.shaping(1).unwrap().reward;
     let mut state = game.start();
@@ -133,7 +138,7 @@ fn labels_are_those_of_the_player_that_learns() {
 #[test]
 fn pairs_follow_the_matchmaker() {
     let game = Hex::new(3).unwrap();
-    let with = |matchmaker| Table::new(&game, &TeamSettings { matchmaker, ..SETTINGS }, &[]);
+    let with = |matchmaker| TeamState::new(&game, &TeamSettings { matchmaker, ..SETTINGS }, &[]);
     let mut random = Rng::new(1);
     let alone = with(Matchmaker::SelfPlay);
     let uniform = with(Matchmaker::Uniform);
@@ -141,7 +146,7 @@ fn pairs_follow_the_matchmaker() {
     for _ in 0..3000 {
         let pairing = alone.pair(&mut random);
         assert!(pairing.players[0] == pairing.players[1] && pairing.teach == [true; 2]);
-        let Pairing { players, teach } = uniform.pair(&mut random);
+        let TeamPairing { players, teach } = uniform.pair(&mut random);
         assert!(teach[0] || teach[1]);
         assert_eq!(teach[0] && teach[1], players[0] == players[1]);
         met[players[0]][players[1]] += 1;
@@ -154,7 +159,7 @@ fn pairs_follow_the_matchmaker() {
 fn rewards_move_a_search_and_proofs_do_not_move() {
     let game = Hex::new(3).unwrap();
     let records = games(&game, &[[0, 0], [1, 1]], 600);
-    let records: Vec<&Record> = records.iter().collect();
+    let records: Vec<&GameRecord> = records.iter().collect();
     let found = standings(&game, &records, 2, 10.0);
     let network = NetworkFile::random(&game, 8, 1, 1).with_players(2, 1);
     let network = Cached::new(&game, BoardNet::of_player(&network, &game, 1).unwrap());
@@ -204,11 +209,11 @@ fn half_of_the_games_begin_in_the_positions_of_a_file() {
     [0, 4, 8].iter().for_each(|action| game.play(&mut state, *action));
     let values: Vec<(u16, i32)> =
         game.moves(&state).into_iter().map(|action| (action, 1)).collect();
-    let question = Question { moves: vec![0, 4, 8], values };
+    let question = ExamPosition { moves: vec![0, 4, 8], values };
     fs::write(&file, serde_json::to_string(&question).unwrap() + "\n").unwrap();
     let mut settings = Settings { team: None, starts: Some(file.clone()), ..small() };
     settings.play.random_share = 0.0;
-    let limit = Limit { hours: f64::INFINITY, generations: 1 };
+    let limit = LearnLimit { hours: f64::INFINITY, generations: 1 };
     learn(&game, &settings, &folder.join("run"), 1, limit, &stop).unwrap();
     let packed = fs::read(folder.join("run/games-00001.jsonl.zst")).unwrap();
     let records = read_games(&game, &zstd::decode_all(&packed[..]).unwrap()).unwrap();
@@ -224,11 +229,12 @@ fn half_of_the_games_begin_in_the_positions_of_a_file() {
 fn run(folder: &Path, threads: usize, generations: usize) -> Vec<f32> {
     let _ = fs::remove_dir_all(folder);
     let game = Hex::new(3).unwrap();
-    let limit = Limit { hours: f64::INFINITY, generations: 1 };
+    let limit = LearnLimit { hours: f64::INFINITY, generations: 1 };
     let stop = AtomicBool::new(false);
     for generations in 1..=generations {
         // Each generation in a call of its own: a run is continued from its files.
-        learn(&game, &small(), folder, threads, Limit { generations, ..limit }, &stop).unwrap();
+        learn(&game, &small(), folder, threads, LearnLimit { generations, ..limit }, &stop)
+            .unwrap();
     }
     NetworkFile::load(&folder.join("network.safetensors")).unwrap().values
 }
@@ -244,7 +250,7 @@ fn a_team_learns_repeats_and_is_measured() {
     let records = read_games(&game, &zstd::decode_all(&packed[..]).unwrap()).unwrap();
     let mut learned = [0; 3];
     for record in &records {
-        let Pairing { players, teach } = record.pairing.unwrap();
+        let TeamPairing { players, teach } = record.pairing.unwrap();
         let side = usize::from(!teach[0]);
         // PSRO-Nash: no player after the learner.
         assert!(players[1 - side] <= players[side], "{players:?}");
@@ -276,14 +282,14 @@ fn a_team_learns_repeats_and_is_measured() {
         assert!((10..19).all(|at| solved[at] <= solved[13]), "{solved:?}");
     }
     // With their rewards the players search otherwise, the first one does not.
-    let table = Table::load(&game, &one.join("standings.json")).unwrap();
+    let table = TeamState::load(&game, &one.join("standings.json")).unwrap();
     let paid = examine(&game, Team { table: Some(&table), ..team }, &exam, &stop, || ());
-    let moves = |tally: &Tally, player: usize| -> Vec<u16> {
+    let moves = |tally: &TeamTally, player: usize| -> Vec<u16> {
         tally.views[1].iter().map(|view| view.moves[player].0).collect()
     };
     assert_eq!(moves(&paid, 0), moves(&tally, 0));
     assert!(fs::read_to_string(one.join("players.svg")).unwrap().contains("player 2"));
-    let why = Table::load(&Hex::new(4).unwrap(), &one.join("standings.json")).unwrap_err();
+    let why = TeamState::load(&Hex::new(4).unwrap(), &one.join("standings.json")).unwrap_err();
     assert!(why.to_string().contains("none of a board of 16 cells"), "{why}");
     let result = meet(&game, team, Challenger::Player(0), 8, &stop).unwrap();
     assert_eq!(result.score, 0.5, "a player against itself, both colours of each opening");

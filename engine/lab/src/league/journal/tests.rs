@@ -25,7 +25,7 @@ fn game(pair: usize, ending: Ending) -> Entry {
         position.play_unchecked(action);
     }
     let warnings = ByColor { white: [1, 0, 0, 2, 0, 0], black: [0; 6] };
-    let played = Played { plies, winner: Some(Color::Black), ending, warnings };
+    let played = PlayedGame { plies, winner: Some(Color::Black), ending, warnings };
     let agents = ByColor { white: pair % 2, black: 1 - pair % 2 };
     Entry { pair, game: 1, agents, date: "2026.01.31".to_owned(), opening, played }
 }

@@ -5,7 +5,7 @@ use engine::markup::escape;
 use std::fmt::Write as _;
 
 /// An agent.
-pub(super) struct Point {
+pub(super) struct AgentPoint {
     /// Positive.
     pub x: f64,
     /// Elo.
@@ -19,16 +19,16 @@ pub(super) struct Point {
 }
 
 /// Points of one colour.
-pub(super) struct Line {
+pub(super) struct ChartSeries {
     pub name: String,
-    pub points: Vec<Point>,
+    pub points: Vec<AgentPoint>,
 }
 
 /// A plot.
 pub(super) struct Chart {
     /// Title of the horizontal axis.
     pub x: &'static str,
-    pub lines: Vec<Line>,
+    pub lines: Vec<ChartSeries>,
     /// Connect points by lines.
     pub joined: bool,
 }
@@ -39,9 +39,11 @@ const MAX_WHISKER: f64 = 200.0;
 impl Chart {
     pub(super) fn draw(&self) -> String {
         let points = || self.lines.iter().flat_map(|line| &line.points);
-        let least = |of: &dyn Fn(&Point) -> f64| points().map(of).fold(f64::INFINITY, f64::min);
-        let most = |of: &dyn Fn(&Point) -> f64| points().map(of).fold(f64::NEG_INFINITY, f64::max);
-        let reach = |point: &Point| point.error.min(MAX_WHISKER);
+        let least =
+            |of: &dyn Fn(&AgentPoint) -> f64| points().map(of).fold(f64::INFINITY, f64::min);
+        let most =
+            |of: &dyn Fn(&AgentPoint) -> f64| points().map(of).fold(f64::NEG_INFINITY, f64::max);
+        let reach = |point: &AgentPoint| point.error.min(MAX_WHISKER);
         let (left, right) = (least(&|p| p.x.ln()), most(&|p| p.x.ln()));
         let (low, high) = (least(&|p| p.y - reach(p)), most(&|p| p.y + reach(p)));
         // Margin; minimum range for a single point.
@@ -169,15 +171,17 @@ mod tests {
 
     #[test]
     fn a_plot_holds_all_points_inside() {
-        let point = |x: f64, y: f64| Point {
+        let point = |x: f64, y: f64| AgentPoint {
             x,
             y,
             error: 3000.0,
             label: "<1>".to_owned(),
             title: "it's".to_owned(),
         };
-        let line =
-            Line { name: "a".to_owned(), points: vec![point(100.0, -50.0), point(1000.0, 900.0)] };
+        let line = ChartSeries {
+            name: "a".to_owned(),
+            points: vec![point(100.0, -50.0), point(1000.0, 900.0)],
+        };
         let html = Chart { x: "nodes", lines: vec![line], joined: true }.draw();
         assert_eq!(html.matches("class='point").count(), 2);
         assert!(

@@ -8,7 +8,7 @@ use shakmaty::{Color, Position};
 use uci::Score;
 
 #[derive(Serialize)]
-pub(super) struct Data<'a> {
+pub(super) struct ReportData<'a> {
     agents: Vec<&'a str>,
     games: Vec<Game>,
 }
@@ -31,8 +31,8 @@ struct Game {
 }
 
 /// Agents and games.
-pub(super) fn of<'a>(league: &'a League, book: &Book) -> Data<'a> {
-    Data {
+pub(super) fn of<'a>(league: &'a League, book: &Book) -> ReportData<'a> {
+    ReportData {
         agents: league.agents.iter().map(|agent| agent.name.as_str()).collect(),
         games: book.games().iter().map(game).collect(),
     }

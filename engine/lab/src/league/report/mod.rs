@@ -6,10 +6,10 @@ mod data;
 
 use super::book::Book;
 use super::config::{Agent, League};
-use super::standings::{Row, Standings};
+use super::standings::{Standings, StandingsRow};
 use crate::matches::pgn::{self, Tags};
 use crate::uci_client::limit::Limit;
-use chart::{Chart, Line, Point};
+use chart::{AgentPoint, Chart, ChartSeries};
 use engine::markup::board::{BOARD_STYLE, pieces};
 use engine::markup::{PAGE_STYLE, counted, escape, viewer};
 use std::fmt::{self, Write as _};
@@ -63,7 +63,7 @@ pub fn games(league: &League, book: &Book) -> Result<String, fmt::Error> {
 }
 
 fn ratings(out: &mut String, league: &League, standings: &Standings) {
-    let ends = |row: &Row| [row.elo - row.error, row.elo + row.error];
+    let ends = |row: &StandingsRow| [row.elo - row.error, row.elo + row.error];
     let played = || standings.rows.iter().filter(|row| row.games() > 0);
     // A huge error bar must not compress the others.
     let reach = |ends: [f64; 2]| ends.map(|end| end.clamp(lowest(standings), highest(standings)));
@@ -169,11 +169,11 @@ fn words(agent: &Agent, shared: &[&(String, String)]) -> String {
 
 /// Elo over nodes, one line per curve.
 fn curves(out: &mut String, league: &League, standings: &Standings) {
-    let mut lines: Vec<Line> = Vec::new();
+    let mut lines: Vec<ChartSeries> = Vec::new();
     for row in standings.rows.iter().filter(|row| row.games() > 0) {
         let agent = &league.agents[row.agent];
         let (Some(curve), Limit::Nodes(nodes)) = (&agent.curve, agent.limit) else { continue };
-        let point = Point {
+        let point = AgentPoint {
             x: nodes as f64,
             y: row.elo,
             error: row.error,
@@ -182,7 +182,7 @@ fn curves(out: &mut String, league: &League, standings: &Standings) {
         };
         match lines.iter_mut().find(|line| line.name == *curve) {
             Some(line) => line.points.push(point),
-            None => lines.push(Line { name: curve.clone(), points: vec![point] }),
+            None => lines.push(ChartSeries { name: curve.clone(), points: vec![point] }),
         }
     }
     if lines.is_empty() {
@@ -194,12 +194,12 @@ fn curves(out: &mut String, league: &League, standings: &Standings) {
 }
 
 fn over_time(out: &mut String, standings: &Standings) {
-    let points: Vec<Point> = standings
+    let points: Vec<AgentPoint> = standings
         .rows
         .iter()
         .enumerate()
         .filter(|(_, row)| row.games() > 0 && row.milliseconds() > 0.0)
-        .map(|(place, row)| Point {
+        .map(|(place, row)| AgentPoint {
             x: row.milliseconds(),
             y: row.elo,
             error: row.error,
@@ -210,7 +210,7 @@ fn over_time(out: &mut String, standings: &Standings) {
     if points.is_empty() {
         return;
     }
-    let lines = vec![Line { name: "numbers are ranks".to_owned(), points }];
+    let lines = vec![ChartSeries { name: "numbers are ranks".to_owned(), points }];
     *out += "<h2>Elo over time</h2>\n";
     *out += &Chart { x: "milliseconds a move, as measured", lines, joined: false }.draw();
 }
@@ -254,7 +254,7 @@ fn cross_table(out: &mut String, league: &League, book: &Book, standings: &Stand
 mod tests {
     use super::super::book::Entry;
     use super::*;
-    use crate::matches::rules::{Ending, Played, Ply};
+    use crate::matches::rules::{Ending, PlayedGame, Ply};
     use crate::openings::Opening;
     use shakmaty::uci::UciMove;
     use shakmaty::{ByColor, Chess, Color, Position};
@@ -277,7 +277,7 @@ mod tests {
         }
         let warnings = ByColor::default();
         let winner = Some(Color::Black);
-        let played = Played { plies, winner, ending: Ending::Checkmate, warnings };
+        let played = PlayedGame { plies, winner, ending: Ending::Checkmate, warnings };
         Entry {
             pair: 0,
             game: white,

@@ -20,17 +20,17 @@ const RESAMPLES: usize = 2_000;
 const NEAREST: f64 = 1e-4;
 
 /// Figures of a network, in the order of [`figures`].
-const FIGURES: [(&str, Unit); 6] = [
-    ("policy regret", Unit::Percent),
-    ("value error", Unit::Percent),
-    ("value error, root mean square", Unit::Percent),
-    ("siblings by value", Unit::Correlation),
-    ("siblings by action value", Unit::Correlation),
-    ("best moves by policy", Unit::Percent),
+const FIGURES: [(&str, FigureUnit); 6] = [
+    ("policy regret", FigureUnit::Percent),
+    ("value error", FigureUnit::Percent),
+    ("value error, root mean square", FigureUnit::Percent),
+    ("siblings by value", FigureUnit::Correlation),
+    ("siblings by action value", FigureUnit::Correlation),
+    ("best moves by policy", FigureUnit::Percent),
 ];
 
 #[derive(Clone, Copy)]
-enum Unit {
+enum FigureUnit {
     Percent,
     Correlation,
 }
@@ -73,7 +73,7 @@ impl Deviations {
 }
 
 /// A position, judged.
-struct Row {
+struct JudgedPosition {
     /// Win probability that the policy's move gives away, 0 to 1.
     regret: f64,
     /// The policy's move is the label's.
@@ -87,22 +87,22 @@ struct Row {
 
 /// A network's rows and the factor of its logits.
 struct Judged {
-    rows: Vec<Row>,
+    rows: Vec<JudgedPosition>,
     factor: f64,
 }
 
 /// Measurements on a file of labels.
-pub(super) struct Judgement {
+pub(super) struct LabelAgreement {
     title: String,
     positions: usize,
     moves: usize,
     factors: Vec<f64>,
     /// Figure with its 95 % interval: of the network; then of the one it is compared with, and of the difference.
-    columns: Vec<(&'static str, [Estimate; FIGURES.len()])>,
+    columns: Vec<(&'static str, [FigureEstimate; FIGURES.len()])>,
 }
 
 #[derive(Clone, Copy, Default)]
-struct Estimate {
+struct FigureEstimate {
     value: f64,
     low: f64,
     high: f64,
@@ -116,7 +116,7 @@ pub(super) fn measure(
     evaluators: &[&dyn Evaluator],
     path: &Path,
     crew: Crew<'_>,
-) -> Result<Judgement, MeasureError> {
+) -> Result<LabelAgreement, MeasureError> {
     let read = label_file::read(path).map_err(|why| MeasureError::Refused(why.to_string()));
     let (recipe, positions) = read?;
     let networks = evaluators
@@ -128,7 +128,7 @@ pub(super) fn measure(
     let moves = networks
         .first()
         .map_or(0, |first| first.rows.iter().take(count).map(|row| row.moves).sum::<usize>());
-    Ok(Judgement {
+    Ok(LabelAgreement {
         title: format!(
             "{}: {}, {} nodes a position, {} a move",
             path.display(),
@@ -151,10 +151,10 @@ impl Judged {
     ) -> Result<Judged, EvalError> {
         let bar = progress(positions.len());
         let numbered: Vec<_> = positions.iter().enumerate().collect();
-        let mut rows: Vec<(usize, Row)> = Vec::new();
+        let mut rows: Vec<(usize, JudgedPosition)> = Vec::new();
         let start =
             || Ok(|&(at, one): &(usize, &LabelledPosition)| Ok((at, judge(evaluator, one)?)));
-        deal(&numbered, crew, start, |_, (at, row): (usize, Option<Row>)| {
+        deal(&numbered, crew, start, |_, (at, row): (usize, Option<JudgedPosition>)| {
             bar.inc(1);
             rows.extend(row.map(|row| (at, row)));
             Ok::<(), EvalError>(())
@@ -162,14 +162,17 @@ impl Judged {
         bar.finish_and_clear();
         // Two networks are compared position by position.
         rows.sort_by_key(|(at, _)| *at);
-        let rows: Vec<Row> = rows.into_iter().map(|(_, row)| row).collect();
+        let rows: Vec<JudgedPosition> = rows.into_iter().map(|(_, row)| row).collect();
         let factor = logit_factor(&rows);
         Ok(Judged { rows, factor })
     }
 }
 
 /// None without a legal move.
-fn judge(evaluator: &dyn Evaluator, labelled: &LabelledPosition) -> Result<Option<Row>, EvalError> {
+fn judge(
+    evaluator: &dyn Evaluator,
+    labelled: &LabelledPosition,
+) -> Result<Option<JudgedPosition>, EvalError> {
     let position = labelled.game.position();
     let legal = position.legal_moves();
     let mut after: Vec<(usize, f32, Chess, MoveList)> = Vec::new();
@@ -201,7 +204,7 @@ fn judge(evaluator: &dyn Evaluator, labelled: &LabelledPosition) -> Result<Optio
         .iter()
         .map(|(at, label, ..)| (f64::from(*label), f64::from(root.action_values[*at])))
         .collect();
-    Ok(Some(Row {
+    Ok(Some(JudgedPosition {
         regret: f64::from(labelled.regret(chosen)),
         best: chosen == labelled.best,
         value: (f64::from(label.map_or(0.0, |(_, value)| *value)), f64::from(root.value)),
@@ -217,9 +220,10 @@ fn scaled(value: f64, factor: f64) -> f64 {
 }
 
 /// The factor of the values' logits with the smallest squared error: engines and networks differ in scale.
-fn logit_factor(rows: &[Row]) -> f64 {
+fn logit_factor(rows: &[JudgedPosition]) -> f64 {
     let error = |logarithm: f64| {
-        let squared = |row: &Row| (scaled(row.value.1, logarithm.exp()) - row.value.0).powi(2);
+        let squared =
+            |row: &JudgedPosition| (scaled(row.value.1, logarithm.exp()) - row.value.0).powi(2);
         rows.iter().map(squared).sum::<f64>()
     };
     // The error has one minimum; 60 thirds of the interval are more exact than the labels.
@@ -259,7 +263,10 @@ fn figures(network: &Judged, numbers: &[usize]) -> [f64; FIGURES.len()] {
 }
 
 /// Each network's figures, and their differences position by position, with bootstrap intervals over positions.
-fn estimates(networks: &[Judged], count: usize) -> Vec<(&'static str, [Estimate; FIGURES.len()])> {
+fn estimates(
+    networks: &[Judged],
+    count: usize,
+) -> Vec<(&'static str, [FigureEstimate; FIGURES.len()])> {
     let columns = |numbers: &[usize]| {
         let mut columns: Vec<[f64; FIGURES.len()]> =
             networks.iter().map(|network| figures(network, numbers)).collect();
@@ -282,19 +289,19 @@ fn estimates(networks: &[Judged], count: usize) -> Vec<(&'static str, [Estimate;
         let mut sorted: Vec<f64> = samples.iter().map(|sample| sample[column][figure]).collect();
         sorted.sort_by(f64::total_cmp);
         let bound = |share: f64| sorted[((RESAMPLES - 1) as f64 * share).round() as usize];
-        Estimate { value: values[column][figure], low: bound(0.025), high: bound(0.975) }
+        FigureEstimate { value: values[column][figure], low: bound(0.025), high: bound(0.975) }
     };
     let column = |at| (names[at], std::array::from_fn(|figure| estimate(at, figure)));
     (0..values.len()).map(column).collect()
 }
 
-impl Judgement {
+impl LabelAgreement {
     /// The lines of the CSV.
     pub fn csv(&self) -> String {
         let mut lines = String::new();
         for (column, estimates) in &self.columns {
             let set = format!("{}, {column}", self.title);
-            for ((name, _), Estimate { value, low, high }) in FIGURES.iter().zip(estimates) {
+            for ((name, _), FigureEstimate { value, low, high }) in FIGURES.iter().zip(estimates) {
                 let interval = Some((*low, *high));
                 lines += &csv_line(&set, name, *value, interval, self.positions as u64);
             }
@@ -303,7 +310,7 @@ impl Judgement {
     }
 }
 
-impl fmt::Display for Judgement {
+impl fmt::Display for LabelAgreement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.title)?;
         write!(f, "{} positions, {} moves with deep values", self.positions, self.moves)?;
@@ -313,15 +320,15 @@ impl fmt::Display for Judgement {
         }
         for (at, (name, unit)) in FIGURES.iter().enumerate() {
             let name = match unit {
-                Unit::Percent => format!("{name}, %"),
-                Unit::Correlation => (*name).to_owned(),
+                FigureUnit::Percent => format!("{name}, %"),
+                FigureUnit::Correlation => (*name).to_owned(),
             };
             write!(f, "\n{name:<32}")?;
             for (_, estimates) in &self.columns {
-                let Estimate { value, low, high } = estimates[at];
+                let FigureEstimate { value, low, high } = estimates[at];
                 let (scale, digits) = match unit {
-                    Unit::Percent => (100.0, 2),
-                    Unit::Correlation => (1.0, 3),
+                    FigureUnit::Percent => (100.0, 2),
+                    FigureUnit::Correlation => (1.0, 3),
                 };
                 let [value, low, high] = [value, low, high].map(|number| number * scale);
                 let interval = format!("{low:.digits$} to {high:.digits$}");

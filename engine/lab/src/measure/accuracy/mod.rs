@@ -9,7 +9,7 @@ mod table;
 
 use super::puzzles::open::open_with_moves;
 use crate::measure::MeasureError;
-use crate::measure::puzzles::score::Comparison;
+use crate::measure::puzzles::score::SolverComparison;
 use engine::process::errors::FileError;
 use engine::process::files::write_whole;
 use engine::process::interrupt::while_reading;
@@ -21,7 +21,7 @@ use nn::{EvalError, Evaluator};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use table::{CSV_HEAD, Column, NOTE, Table};
+use table::{AccuracyTable, CSV_HEAD, Column, NOTE};
 use train::assess::assess;
 use train::data::boards::{random_actions, random_boards, unlabelled};
 use train::data::{Example, HeldOut, MixConfig, ValidationSet, Variant};
@@ -65,13 +65,13 @@ pub struct Accuracy {
 }
 
 /// A network with its threads.
-struct Bench {
+struct ThreadedNetwork {
     evaluator: Arc<CpuEvaluator>,
     threads: usize,
     stop: Arc<AtomicBool>,
 }
 
-impl Bench {
+impl ThreadedNetwork {
     fn measure(&self, examples: &[Example]) -> Result<Metrics, EvalError> {
         let bar = progress(examples.len());
         let done = |count: usize| bar.inc(count as u64);
@@ -113,7 +113,7 @@ impl Accuracy {
 fn work(args: &Accuracy, say: &mut dyn FnMut(String)) -> Result<(), MeasureError> {
     let network = engine::play::network::load(args.weights.as_deref())?;
     say(format!("network {}", network.hash));
-    let bench = Bench {
+    let bench = ThreadedNetwork {
         evaluator: Arc::new(CpuEvaluator::with(&network, args.method)),
         threads: args.threads.unwrap_or_else(cores),
         stop: args.stop.clone(),
@@ -132,8 +132,10 @@ fn work(args: &Accuracy, say: &mut dyn FnMut(String)) -> Result<(), MeasureError
             validation_sets.push(("variations", ValidationSet::Variation));
         }
         let title = path.display().to_string();
-        let table =
-            Table { title, columns: columns(&bench, &games, &validation_sets, args.limit)? };
+        let table = AccuracyTable {
+            title,
+            columns: columns(&bench, &games, &validation_sets, args.limit)?,
+        };
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let name = name.split('.').next().unwrap_or_default();
         let named = |column: &Column| (format!("{name} {}", column.name()), column.metrics);
@@ -145,7 +147,7 @@ fn work(args: &Accuracy, say: &mut dyn FnMut(String)) -> Result<(), MeasureError
             // Separate table: beside the others it would be too wide.
             let columns =
                 columns(&bench, &games, &[("castlings", ValidationSet::Castling)], args.limit)?;
-            let table = Table { columns, ..table };
+            let table = AccuracyTable { columns, ..table };
             say(format!("\n{table}"));
             csv += &table.csv();
         }
@@ -156,7 +158,7 @@ fn work(args: &Accuracy, say: &mut dyn FnMut(String)) -> Result<(), MeasureError
         }
         _ => Vec::new(),
     };
-    let mut rules = Table { title: "rules".to_owned(), columns: Vec::new() };
+    let mut rules = AccuracyTable { title: "rules".to_owned(), columns: Vec::new() };
     let mut add = |name: &str, sets: [&[Example]; 2]| -> Result<(), EvalError> {
         for (form, examples) in [STATE, ACTION].into_iter().zip(sets) {
             if !bench.ended() {
@@ -189,7 +191,7 @@ fn work(args: &Accuracy, say: &mut dyn FnMut(String)) -> Result<(), MeasureError
         let scores = puzzles::solve(&chosen, &evaluator, bench.crew())?;
         let name = file.display().to_string();
         say(format!("\n{name}: whole solutions, no search, 95 % intervals"));
-        say(format!("{}", Comparison(&scores)));
+        say(format!("{}", SolverComparison(&scores)));
         csv += &puzzles::csv(&name, &scores);
     }
     if let Some(path) = &args.judge
@@ -240,7 +242,7 @@ const ACTION: &str = "MAV(s, a)";
 
 /// All non-empty sets of a file.
 fn columns(
-    bench: &Bench,
+    bench: &ThreadedNetwork,
     games: &HeldOut,
     validation_sets: &[(&str, ValidationSet)],
     limit: usize,

@@ -11,7 +11,7 @@ use train::metrics::{Calibration, Metrics};
 const MIN_PREDICTIONS: u64 = 10;
 
 /// A named line.
-struct Curve<'a> {
+struct AccuracyCurve<'a> {
     name: &'a str,
     points: Vec<(f64, f64)>,
 }
@@ -34,8 +34,9 @@ pub(super) fn draw(sets: &[(String, Metrics)], path: &Path) -> Result<(), PlotEr
     })
 }
 
-fn curves(sets: &[(String, Metrics)], of: fn(&Metrics) -> &Calibration) -> Vec<Curve<'_>> {
-    let all = sets.iter().map(|(name, metrics)| Curve { name, points: points(of(metrics)) });
+fn curves(sets: &[(String, Metrics)], of: fn(&Metrics) -> &Calibration) -> Vec<AccuracyCurve<'_>> {
+    let all =
+        sets.iter().map(|(name, metrics)| AccuracyCurve { name, points: points(of(metrics)) });
     all.filter(|curve| !curve.points.is_empty()).collect()
 }
 
@@ -49,7 +50,7 @@ fn panel(
     area: &Canvas<'_>,
     title: &str,
     outcome: &str,
-    curves: &[Curve<'_>],
+    curves: &[AccuracyCurve<'_>],
 ) -> Result<(), DrawError> {
     let mut chart = ChartBuilder::on(area)
         .caption(title, ("sans-serif", 18))
@@ -59,7 +60,7 @@ fn panel(
         .build_cartesian_2d(0.0..1.0, 0.0..1.0)?;
     chart.configure_mesh().max_light_lines(1).x_desc("predicted").y_desc(outcome).draw()?;
     chart.draw_series(LineSeries::new([(0.0, 0.0), (1.0, 1.0)], BLACK.mix(0.3)))?;
-    for (number, Curve { name, points }) in curves.iter().enumerate() {
+    for (number, AccuracyCurve { name, points }) in curves.iter().enumerate() {
         let colour = Palette99::pick(number).to_rgba();
         let line = colour.stroke_width(2);
         chart

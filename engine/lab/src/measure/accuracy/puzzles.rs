@@ -1,14 +1,14 @@
 //! Puzzles without search: solutions by each head of the network, and legality.
 
-use crate::measure::puzzles::score::Comparison;
-use crate::measure::puzzles::{Puzzle, Score, Task, solve_all};
+use crate::measure::puzzles::score::SolverComparison;
+use crate::measure::puzzles::{Puzzle, Score, Solution, solve_all};
 use chess::action::Action;
 use chess::game::Game;
 use engine::options::settings::Settings;
 use engine::play::players::head_player::{Head, Question};
 use engine::process::progress::progress;
 use engine::process::workers::Crew;
-use engine::world::rules::State;
+use engine::world::rules::RulesState;
 use nn::{EvalError, Evaluator};
 use shakmaty::Position;
 use std::sync::Arc;
@@ -53,7 +53,7 @@ fn solver(
     move |game: &Game| {
         let legal: Vec<Action> =
             game.position().legal_moves().iter().map(|m| Action::new(*m)).collect();
-        let root = State::root(game);
+        let root = RulesState::root(game);
         let question = Question {
             head,
             world: &world,
@@ -71,7 +71,7 @@ fn solver(
 /// Rows of the CSV.
 pub(super) fn csv(file: &str, scores: &[(&str, Score)]) -> String {
     let mut lines = String::new();
-    for (group, counts) in Comparison(scores).rows() {
+    for (group, counts) in SolverComparison(scores).rows() {
         for ((name, _), count) in scores.iter().zip(counts) {
             let (set, metric) = (format!("{file} {group}"), format!("solved by {name}"));
             let interval = Some(count.interval());
@@ -87,11 +87,11 @@ pub(super) fn examples(puzzles: &[Puzzle]) -> [Vec<Example>; 2] {
     for puzzle in puzzles {
         let position = puzzle.game.position();
         let best = match &puzzle.task {
-            Task::Line(line) => line.first(),
+            Solution::Line(line) => line.first(),
             // Several solutions: no best move is labelled.
-            Task::Best { best, .. } => best.first().filter(|_| best.len() == 1),
-            Task::Graded(grades) => grades.first().map(|(action, _)| action),
-            Task::Mate(_) | Task::Value(_) => None,
+            Solution::Best { best, .. } => best.first().filter(|_| best.len() == 1),
+            Solution::Graded(grades) => grades.first().map(|(action, _)| action),
+            Solution::Mate(_) | Solution::Value(_) => None,
         };
         let best = best.and_then(|action| action.to_move(position));
         sets[0].push(unlabelled(position, best));
@@ -111,7 +111,7 @@ mod tests {
         let game = Game::from_fen("k7/8/1Q6/8/8/8/7r/K5r1 w - - 0 1", false).unwrap();
         let mut board = game.clone();
         let action = board.play_uci("b6g1").unwrap();
-        Puzzle { id: String::new(), game, task: Task::Line(vec![action]), rating: Some(900) }
+        Puzzle { id: String::new(), game, task: Solution::Line(vec![action]), rating: Some(900) }
     }
 
     #[test]
@@ -142,7 +142,7 @@ mod tests {
         let best = states[0].best.map(usize::from).unwrap();
         assert_eq!((states[0].moves[best].from, states[0].moves[best].to), (41, 6));
         assert!(actions[0].next.is_some() && actions[0].best.is_none());
-        puzzle.task = Task::Best { best: vec![], avoid: vec![] };
+        puzzle.task = Solution::Best { best: vec![], avoid: vec![] };
         let [states, actions] = examples(&[puzzle]);
         assert_eq!((states[0].best, actions.len()), (None, 0));
     }

@@ -18,7 +18,7 @@ pub(super) struct Column {
 }
 
 /// Related sets.
-pub(super) struct Table {
+pub(super) struct AccuracyTable {
     pub title: String,
     pub columns: Vec<Column>,
 }
@@ -38,7 +38,7 @@ impl Column {
 pub(super) const NOTE: &str =
     "±: half of the 95 % interval (of shares, Wilson's); n: positions counted in the rows below it";
 
-impl fmt::Display for Table {
+impl fmt::Display for AccuracyTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.title)?;
         for line in 0..2 {
@@ -122,7 +122,7 @@ pub(super) fn csv_line(
     format!("{set},{metric},{value:.6},{low},{high},{count}\n")
 }
 
-impl Table {
+impl AccuracyTable {
     /// All figures as CSV rows; percentages as fractions.
     pub fn csv(&self) -> String {
         let mut lines = String::new();
@@ -158,7 +158,7 @@ mod tests {
         one.value_error.add(0.125);
         let columns =
             vec![Column::new("MAV(s)", "standard", one), Column::new("MAV(s)", "x", metrics(2, 2))];
-        let table = Table { title: "games".to_owned(), columns };
+        let table = AccuracyTable { title: "games".to_owned(), columns };
         let expected = [
             "games",
             "                             MAV(s)       MAV(s)",
@@ -188,7 +188,8 @@ mod tests {
             metrics.action_regret.add(0.9);
         }
         let column = || Column::new("variations", "Chess960", metrics);
-        let table = Table { title: String::new(), columns: (0..6).map(|_| column()).collect() };
+        let table =
+            AccuracyTable { title: String::new(), columns: (0..6).map(|_| column()).collect() };
         let text = table.to_string();
         let widest = text.lines().map(|line| line.chars().count()).max();
         assert!(widest <= Some(100), "{text}");

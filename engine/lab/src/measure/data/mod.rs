@@ -16,7 +16,7 @@ const BATCH: usize = 256;
 ///
 /// # Errors
 /// A file or a setting cannot be used.
-pub fn read(config: MixConfig, length: Duration) -> Result<Report, MeasureError> {
+pub fn read(config: MixConfig, length: Duration) -> Result<DataReport, MeasureError> {
     let started = Instant::now();
     let mut mixer = Mixer::new(config)?;
     let mut counts = ExampleCounts::default();
@@ -24,13 +24,13 @@ pub fn read(config: MixConfig, length: Duration) -> Result<Report, MeasureError>
         mixer.next_batch(BATCH)?.iter().for_each(|example| counts.add(example));
         let elapsed = started.elapsed();
         if elapsed >= length {
-            return Ok(Report { sources: mixer.report(), counts, elapsed });
+            return Ok(DataReport { sources: mixer.report(), counts, elapsed });
         }
     }
 }
 
 /// Result.
-pub struct Report {
+pub struct DataReport {
     /// By file.
     pub sources: Vec<SourceReport>,
     /// Statistics of the examples.
@@ -39,7 +39,7 @@ pub struct Report {
     pub elapsed: Duration,
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for DataReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let examples: u64 = self.sources.iter().map(|source| source.counts.examples).sum();
         writeln!(

@@ -15,7 +15,7 @@ const PHASES: [(&str, usize); 3] =
 
 /// One imagined state, held against the truth.
 #[derive(Debug, Clone)]
-pub(super) struct Comparison<'a> {
+pub(super) struct StateComparison<'a> {
     pub truth: Option<&'a Chess>,
     /// The state it was imagined from was right.
     pub from_truth: bool,
@@ -29,12 +29,12 @@ pub(super) struct Comparison<'a> {
     pub true_end: bool,
 }
 
-impl<'a> Comparison<'a> {
+impl<'a> StateComparison<'a> {
     /// Nothing right. `truth` is None of a move that is not legal.
-    pub fn all_wrong(truth: impl Into<Option<&'a Chess>>) -> Comparison<'a> {
+    pub fn all_wrong(truth: impl Into<Option<&'a Chess>>) -> StateComparison<'a> {
         let truth = truth.into();
         let over = |truth: &Chess| terminal(truth, truth.legal_moves().len()) != Terminal::Ongoing;
-        Comparison {
+        StateComparison {
             truth,
             from_truth: false,
             refused: false,
@@ -67,18 +67,18 @@ impl<'a> Comparison<'a> {
 
 /// Right ones of some.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Share {
+pub(super) struct RightShare {
     pub right: u64,
     pub of: u64,
 }
 
-impl Share {
+impl RightShare {
     pub fn add(&mut self, right: bool) {
         self.right += u64::from(right);
         self.of += 1;
     }
 
-    fn merge(&mut self, other: Share) {
+    fn merge(&mut self, other: RightShare) {
         self.right += other.right;
         self.of += other.of;
     }
@@ -89,7 +89,7 @@ impl Share {
     }
 }
 
-impl fmt::Display for Share {
+impl fmt::Display for RightShare {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(share) = self.get() else { return f.pad("–") };
         let (low, high) = wilson(share, self.of as f64);
@@ -100,12 +100,12 @@ impl fmt::Display for Share {
 /// The counts of one depth.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Depth {
-    pub state: Share,
-    pub legal: Share,
-    pub end: Share,
+    pub state: RightShare,
+    pub legal: RightShare,
+    pub end: RightShare,
     /// Right states among those imagined from a right one.
-    pub transition: Share,
-    pub refused: Share,
+    pub transition: RightShare,
+    pub refused: RightShare,
 }
 
 /// The counts of a set of games or searches, by depth. Depth 1, the root's children, is number 0.
@@ -113,25 +113,25 @@ pub(super) struct Depth {
 pub(super) struct Counts {
     pub depths: Vec<Depth>,
     /// Transitions from right states, by phase: those that went wrong.
-    phases: [Share; 3],
+    phases: [RightShare; 3],
     /// Reached by moves that are not legal.
-    invented: Share,
+    invented: RightShare,
     /// True ends that were seen; imagined ends that are true.
-    ends_seen: Share,
-    ends_true: Share,
+    ends_seen: RightShare,
+    ends_true: RightShare,
     /// Refused states that are true ends.
-    ends_refused: Share,
+    ends_refused: RightShare,
 }
 
 impl Counts {
     pub fn new(depth: usize) -> Counts {
         Counts {
             depths: vec![Depth::default(); depth],
-            phases: [Share::default(); 3],
-            invented: Share::default(),
-            ends_seen: Share::default(),
-            ends_true: Share::default(),
-            ends_refused: Share::default(),
+            phases: [RightShare::default(); 3],
+            invented: RightShare::default(),
+            ends_seen: RightShare::default(),
+            ends_true: RightShare::default(),
+            ends_refused: RightShare::default(),
         }
     }
 
@@ -140,7 +140,7 @@ impl Counts {
     }
 
     /// Adds one state of a depth; the last depth has all that are deeper, too.
-    pub fn add(&mut self, depth: usize, one: &Comparison<'_>) {
+    pub fn add(&mut self, depth: usize, one: &StateComparison<'_>) {
         let last = self.depths.len().saturating_sub(1);
         let Some(row) = self.depths.get_mut(depth.min(last)) else { return };
         self.invented.add(one.truth.is_none());
@@ -168,8 +168,8 @@ impl Counts {
     }
 
     /// Over the first `depths` depths.
-    fn sum(&self, depths: usize, of: impl Fn(&Depth) -> Share) -> Share {
-        let mut sum = Share::default();
+    fn sum(&self, depths: usize, of: impl Fn(&Depth) -> RightShare) -> RightShare {
+        let mut sum = RightShare::default();
         self.depths.iter().take(depths).for_each(|depth| sum.merge(of(depth)));
         sum
     }
@@ -187,7 +187,7 @@ impl fmt::Display for Counts {
                 write!(f, "{:>18}", share.to_string())?;
             }
         }
-        let shallow = |of: fn(&Depth) -> Share| self.sum(4, of);
+        let shallow = |of: fn(&Depth) -> RightShare| self.sum(4, of);
         write!(f, "\n1 to 4, state right: {}", shallow(|depth| depth.state))?;
         write!(f, "; from a right one: {}", shallow(|depth| depth.transition))?;
         write!(f, "\nrefused: {}", self.sum(usize::MAX, |depth| depth.refused))?;
@@ -211,24 +211,24 @@ mod tests {
     fn comparisons_are_counted_where_they_belong() {
         let truth = Chess::default();
         let mut counts = Counts::new(2);
-        let right = Comparison {
+        let right = StateComparison {
             from_truth: true,
             state: true,
             legal: true,
             end: true,
-            ..Comparison::all_wrong(&truth)
+            ..StateComparison::all_wrong(&truth)
         };
         counts.add(0, &right);
-        counts.add(0, &Comparison { state: false, ..right.clone() });
+        counts.add(0, &StateComparison { state: false, ..right.clone() });
         // Deeper than there are rows; from a wrong state; by an illegal move.
-        counts.add(7, &Comparison { refused: true, ..Comparison::all_wrong(&truth) });
-        counts.add(1, &Comparison::all_wrong(None));
-        assert_eq!(counts.depths[0].state, Share { right: 1, of: 2 });
-        assert_eq!(counts.depths[1].state, Share { right: 0, of: 1 });
-        assert_eq!(counts.depths[1].refused, Share { right: 1, of: 2 });
+        counts.add(7, &StateComparison { refused: true, ..StateComparison::all_wrong(&truth) });
+        counts.add(1, &StateComparison::all_wrong(None));
+        assert_eq!(counts.depths[0].state, RightShare { right: 1, of: 2 });
+        assert_eq!(counts.depths[1].state, RightShare { right: 0, of: 1 });
+        assert_eq!(counts.depths[1].refused, RightShare { right: 1, of: 2 });
         assert_eq!(counts.depths[1].transition.of, 0);
-        assert_eq!(counts.phases[0], Share { right: 1, of: 2 });
-        assert_eq!(counts.invented, Share { right: 1, of: 4 });
+        assert_eq!(counts.phases[0], RightShare { right: 1, of: 2 });
+        assert_eq!(counts.invented, RightShare { right: 1, of: 4 });
         assert!(counts.to_string().contains("50.00 ±"), "{counts}");
     }
 
@@ -236,7 +236,7 @@ mod tests {
     fn ends_must_be_the_right_ones() {
         let truth = Chess::default();
         let judged = |imagined, terminal| {
-            let mut one = Comparison::all_wrong(&truth);
+            let mut one = StateComparison::all_wrong(&truth);
             one.compare_end(imagined, terminal);
             one.end
         };

@@ -1,7 +1,7 @@
 //! Imagination along a stretch of a game: each state from the one imagined before, the first from the
 //! true one, with the game's moves.
 
-use super::counts::{Comparison, Counts};
+use super::counts::{Counts, StateComparison};
 use chess::action::Action;
 use nn::EvalError;
 use nn::encode::{MoveCode, terminal};
@@ -46,7 +46,7 @@ pub(super) fn walk(
             match walker.imagined.take() {
                 Some(state) => asked.push((walker, state, action)),
                 // An error stays: nothing after a refusal is right.
-                None => counts.add(depth, &Comparison::all_wrong(&walker.truth)),
+                None => counts.add(depth, &StateComparison::all_wrong(&walker.truth)),
             }
         }
         for group in asked.chunks_mut(64) {
@@ -66,9 +66,10 @@ pub(super) fn walk(
     Ok(())
 }
 
-fn compare<'a>(walker: &'a Walker<'_>, answer: &Result<Imagined, Refusal>) -> Comparison<'a> {
+fn compare<'a>(walker: &'a Walker<'_>, answer: &Result<Imagined, Refusal>) -> StateComparison<'a> {
     let truth = &walker.truth;
-    let mut found = Comparison { from_truth: walker.right, ..Comparison::all_wrong(truth) };
+    let mut found =
+        StateComparison { from_truth: walker.right, ..StateComparison::all_wrong(truth) };
     match answer {
         Err(_) => found.refused = true,
         Ok(imagined) => {

@@ -1,6 +1,6 @@
 //! Plot of accuracy by number of predicted plies, along games and inside searches.
 
-use super::counts::{Counts, Depth, Share};
+use super::counts::{Counts, Depth, RightShare};
 use crate::plots::PlotError;
 use crate::plots::labels::{percent, ticks};
 use crate::plots::svg::{self, Canvas, DrawError};
@@ -13,19 +13,19 @@ const LEGEND: u32 = 280;
 const FEWEST: u64 = 10;
 
 /// The share of a depth that is drawn.
-type Of = fn(&Depth) -> Share;
+type DepthShare = fn(&Depth) -> RightShare;
 
 /// Writes the picture: a panel for states, one for legal moves, one for ends of the game.
 ///
 /// # Errors
 /// There is nothing to draw, or the file cannot be written.
 pub(super) fn draw(curves: &[(String, Counts)], path: &Path) -> Result<(), PlotError> {
-    let panels: [(&str, Of); 3] = [
+    let panels: [(&str, DepthShare); 3] = [
         ("state exactly right", |depth| depth.state),
         ("legal moves exactly right", |depth| depth.legal),
         ("end of the game right", |depth| depth.end),
     ];
-    let points = |counts: &Counts, of: Of| -> Vec<(f64, f64)> {
+    let points = |counts: &Counts, of: DepthShare| -> Vec<(f64, f64)> {
         let rows = counts.depths.iter().enumerate();
         rows.filter(|(_, depth)| of(depth).of >= FEWEST)
             .filter_map(|(at, depth)| Some(((at + 1) as f64, of(depth).get()?)))

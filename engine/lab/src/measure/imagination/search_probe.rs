@@ -1,7 +1,7 @@
 //! Imagination inside searches: a world that answers as the learned one does, plays the same moves by the
 //! rules beside it, and counts which of the imagined states are true. The search does not notice.
 
-use super::counts::{Comparison, Counts};
+use super::counts::{Counts, StateComparison};
 use chess::action::Action;
 use chess::game::Game;
 use engine::options::settings::Settings;
@@ -27,7 +27,7 @@ struct ProbedWorld {
 
 #[derive(Clone)]
 struct State {
-    imagined: learned::State,
+    imagined: learned::LearnedState,
     /// None at the root.
     last: Option<LastMove>,
     /// None after a move that is not legal.
@@ -38,7 +38,7 @@ struct State {
 /// How a state was reached.
 #[derive(Clone)]
 struct LastMove {
-    before: Box<learned::State>,
+    before: Box<learned::LearnedState>,
     action: Action,
     /// The state before it was right.
     from_truth: bool,
@@ -47,8 +47,10 @@ struct LastMove {
 impl ProbedWorld {
     fn count(&self, state: &State, leaf: &Leaf<Action>) {
         let Some(LastMove { before, action, from_truth }) = &state.last else { return };
-        let mut found =
-            Comparison { from_truth: *from_truth, ..Comparison::all_wrong(state.truth.as_ref()) };
+        let mut found = StateComparison {
+            from_truth: *from_truth,
+            ..StateComparison::all_wrong(state.truth.as_ref())
+        };
         found.refused = matches!(leaf, Leaf::Refused);
         // The last answer is remembered, so that one step leads there.
         let mut after = (**before).clone();
@@ -95,7 +97,8 @@ impl World for ProbedWorld {
     }
 
     fn evaluate(&self, leaves: &[&State]) -> Result<Vec<Leaf<Action>>, EvalError> {
-        let states: Vec<&learned::State> = leaves.iter().map(|state| &state.imagined).collect();
+        let states: Vec<&learned::LearnedState> =
+            leaves.iter().map(|state| &state.imagined).collect();
         let answers = self.world.evaluate(&states)?;
         leaves.iter().zip(&answers).for_each(|(state, leaf)| self.count(state, leaf));
         Ok(answers)
@@ -121,7 +124,7 @@ pub(super) fn search(
         let memory = Arc::new(PredictionCache::new(BYTES));
         let Some(world) = LearnedWorld::new(judge, rules, memory) else { break };
         let root = State {
-            imagined: learned::State::root(&game),
+            imagined: learned::LearnedState::root(&game),
             last: None,
             truth: Some(stretch.start.clone()),
             depth: 0,

@@ -11,7 +11,7 @@ use train::data::validation::{HeldOut, Stretch};
 
 /// The material to count: stretches of the held-out games of data files, and searches from some of them.
 #[derive(Clone, Debug)]
-pub struct Survey {
+pub struct ImaginationSurvey {
     /// Data files.
     pub files: Vec<PathBuf>,
     /// Stretches of games of each file and kind of chess.
@@ -26,7 +26,7 @@ pub struct Survey {
     pub plot: Option<PathBuf>,
 }
 
-impl Survey {
+impl ImaginationSurvey {
     /// Measures and says tables, in per cent with halves of the 95 % intervals.
     ///
     /// # Errors

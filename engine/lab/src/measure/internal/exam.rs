@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// Traces of one shape.
 #[derive(Clone, Copy, Default)]
-struct Score {
+struct TraceCounts {
     traces: u64,
     /// Every word of the right kind and from the right source, but for what is selected.
     shaped: u64,
@@ -41,7 +41,7 @@ pub fn exam(weights: &DecoderWeights, traces: u64, seed: u64) -> Result<String, 
         let shape = Shape { breadth, depth };
         // Large trees take long, and each holds many words.
         let count = (traces * 40 / shape.nodes() as u64).clamp(10.min(traces), traces);
-        let mut score = Score::default();
+        let mut score = TraceCounts::default();
         let mut random = Rng::from_state(seed ^ u64::from(breadth * 8 + depth));
         for _ in 0..count {
             examine(&lesson(shape, backup, &mut random), &weights, &mut score)?;
@@ -65,7 +65,7 @@ pub fn exam(weights: &DecoderWeights, traces: u64, seed: u64) -> Result<String, 
 fn examine(
     lesson: &Trace,
     weights: &Arc<DecoderWeights>,
-    score: &mut Score,
+    score: &mut TraceCounts,
 ) -> Result<(), EvalError> {
     let mut decoder = Decoder::new(weights.clone());
     let mut grammar = Grammar::new(lesson.shape(), lesson.backup());

@@ -4,7 +4,7 @@ use crate::measure::MeasureError;
 use chess::game::Game;
 use engine::internal::boards::{Boards, NodeValue};
 use engine::internal::check::{Ratio, check};
-use engine::internal::think::{End, Task, think};
+use engine::internal::think::{Task, ThoughtEnd, think};
 use nn::Evaluator;
 use nn::writer::{Backup, Shape, Writer};
 use shakmaty::{CastlingMode, Chess, Position, Rank, Role};
@@ -15,7 +15,7 @@ use train::data::MixConfig;
 use train::data::validation::HeldOut;
 
 /// The measurements to make.
-pub struct Survey {
+pub struct TraceSurvey {
     /// Data files; their held-out games are asked about.
     pub files: Vec<PathBuf>,
     /// Positions of each file and kind of chess.
@@ -70,7 +70,7 @@ fn mates(position: &Chess) -> bool {
 
 /// Counts of one category.
 #[derive(Clone, Copy, Debug, Default)]
-struct Row {
+struct CategoryCounts {
     shapes: Ratio,
     consistent: Ratio,
     decisions: Ratio,
@@ -82,13 +82,13 @@ struct Row {
 }
 
 /// The table.
-pub struct Found {
-    rows: Vec<(&'static str, Row)>,
+pub struct SurveyTable {
+    rows: Vec<(&'static str, CategoryCounts)>,
     /// The first faults, in words.
     faults: Vec<String>,
 }
 
-impl fmt::Display for Found {
+impl fmt::Display for SurveyTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let share = |right: Ratio| match right.of {
             0 => "–".to_owned(),
@@ -125,7 +125,7 @@ impl fmt::Display for Found {
 /// Maximum number of faults printed.
 const MAX_FAULTS: usize = 5;
 
-impl Survey {
+impl TraceSurvey {
     /// Writes a tree for each position until `stop` is raised; calls `done` after each.
     ///
     /// # Errors
@@ -136,10 +136,10 @@ impl Survey {
         writer: &mut dyn Writer,
         stop: &AtomicBool,
         done: &dyn Fn(),
-    ) -> Result<Found, MeasureError> {
+    ) -> Result<SurveyTable, MeasureError> {
         let mut boards = Boards::new(evaluator, self.value)?;
-        let mut found = Found {
-            rows: CATEGORIES.map(|(name, _)| (name, Row::default())).to_vec(),
+        let mut found = SurveyTable {
+            rows: CATEGORIES.map(|(name, _)| (name, CategoryCounts::default())).to_vec(),
             faults: Vec::new(),
         };
         for game in self.games()? {
@@ -147,10 +147,10 @@ impl Survey {
                 break;
             }
             boards.set_root(&game, &[])?;
-            let Survey { shape, backup, mask, .. } = *self;
+            let TraceSurvey { shape, backup, mask, .. } = *self;
             let task = Task { shape, backup, mask, stop: &|| false };
             let thought = think(&mut boards, writer, &task)?;
-            if let End::Broken(why) = &thought.end
+            if let ThoughtEnd::Broken(why) = &thought.end
                 && found.faults.len() < MAX_FAULTS
             {
                 found.faults.push(format!("{}: {why}", game.fen()));
@@ -160,7 +160,7 @@ impl Survey {
                 if !belongs(&game) {
                     continue;
                 }
-                let whole = thought.end == End::Played;
+                let whole = thought.end == ThoughtEnd::Played;
                 row.shapes.add(whole && report.widths.right == report.widths.of);
                 row.consistent.add(whole && report.decisions.right == report.decisions.of);
                 row.decisions.join(report.decisions);

@@ -28,13 +28,13 @@ pub struct Puzzle {
     pub id: String,
     /// Position with the solver to move.
     pub game: Game,
-    pub task: Task,
+    pub task: Solution,
     pub rating: Option<u32>,
 }
 
 /// Solution of a puzzle.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Task {
+pub enum Solution {
     /// Alternating moves of the solver and replies: never empty.
     Line(Vec<Action>),
     /// One of `best` (if not empty), and none of `avoid`.
@@ -115,19 +115,19 @@ impl<E, F: FnMut(&Game) -> Result<Action, E>> Solver for F {
 pub fn attempt<S: Solver>(puzzle: &Puzzle, solver: &mut S) -> Result<Attempt, S::Error> {
     solver.begin()?;
     match &puzzle.task {
-        Task::Line(line) => follow(&puzzle.game, line, solver),
-        Task::Best { best, avoid } => {
+        Solution::Line(line) => follow(&puzzle.game, line, solver),
+        Solution::Best { best, avoid } => {
             let action = solver.choose(&puzzle.game)?;
             let solved = (best.is_empty() || best.contains(&action)) && !avoid.contains(&action);
             Ok(Attempt::at_once(action, solved, f32::from(u8::from(solved))))
         }
-        Task::Graded(grades) => {
+        Solution::Graded(grades) => {
             let action = solver.choose(&puzzle.game)?;
             let solved = grades.first().is_some_and(|&(best, _)| best == action);
             let grade = grades.iter().find(|&&(graded, _)| graded == action);
             Ok(Attempt::at_once(action, solved, grade.map_or(0.0, |&(_, points)| points)))
         }
-        &Task::Mate(moves) => {
+        &Solution::Mate(moves) => {
             let (action, announced) = solver.announce(&puzzle.game, moves.unsigned_abs())?;
             // A mate shorter than the known minimum is wrong.
             let solved = announced
@@ -135,7 +135,7 @@ pub fn attempt<S: Solver>(puzzle: &Puzzle, solver: &mut S) -> Result<Attempt, S:
             let shortest = announced == Some(moves);
             Ok(Attempt::at_once(action, solved, f32::from(u8::from(shortest))))
         }
-        &Task::Value(truth) => {
+        &Solution::Value(truth) => {
             let (action, value) = solver.evaluate(&puzzle.game)?;
             let [right, close] = VALUE_MARGINS
                 .map(|margin| value.is_some_and(|value| (value - truth).abs() < margin));
@@ -183,7 +183,7 @@ mod tests {
         let game = Game::from_fen(fen, false).unwrap();
         let mut board = game.clone();
         let line = moves.split(' ').map(|word| board.play_uci(word).unwrap()).collect();
-        Puzzle { id: "x".to_owned(), game, task: Task::Line(line), rating: None }
+        Puzzle { id: "x".to_owned(), game, task: Solution::Line(line), rating: None }
     }
 
     /// A solver with scripted moves.
@@ -248,7 +248,7 @@ mod tests {
             (-2, Some(-2), true, 1.0),
             (-2, Some(-4), true, 0.0),
         ] {
-            let puzzle = Puzzle { task: Task::Mate(known), ..puzzle(TWO_ROOKS, "a2a7") };
+            let puzzle = Puzzle { task: Solution::Mate(known), ..puzzle(TWO_ROOKS, "a2a7") };
             let attempt = attempt(&puzzle, &mut Announcer(announced)).unwrap();
             assert_eq!((attempt.solved, attempt.points), (solved, points), "{announced:?}");
         }
@@ -278,7 +278,7 @@ mod tests {
             (0.0, Some(0.01), true, 1.0),
             (0.0, None, false, 0.0),
         ] {
-            let puzzle = Puzzle { task: Task::Value(truth), ..puzzle(TWO_ROOKS, "a2a7") };
+            let puzzle = Puzzle { task: Solution::Value(truth), ..puzzle(TWO_ROOKS, "a2a7") };
             let attempt = attempt(&puzzle, &mut Judge(value)).unwrap();
             assert_eq!((attempt.solved, attempt.points), (solved, points), "{value:?}");
         }
@@ -291,7 +291,7 @@ mod tests {
         let task = |best: &[&str], avoid: &[&str]| Puzzle {
             id: String::new(),
             game: game.clone(),
-            task: Task::Best {
+            task: Solution::Best {
                 best: best.iter().map(|word| action(word)).collect(),
                 avoid: avoid.iter().map(|word| action(word)).collect(),
             },
@@ -307,7 +307,7 @@ mod tests {
     fn grades_give_a_share_of_the_points() {
         let game = Game::default();
         let action = |word: &str| Action::from_uci(word, game.position()).unwrap();
-        let task = Task::Graded(vec![(action("e2e4"), 1.0), (action("d2d4"), 0.6)]);
+        let task = Solution::Graded(vec![(action("e2e4"), 1.0), (action("d2d4"), 0.6)]);
         let puzzle = Puzzle { id: String::new(), game: game.clone(), task, rating: None };
         let best = try_with(&puzzle, &["e2e4"]);
         assert!(best.solved && best.points == 1.0);

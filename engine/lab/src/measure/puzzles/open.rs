@@ -1,7 +1,7 @@
 //! Puzzles of a file for a measurement.
 
 use super::read::Skipped;
-use super::{Puzzle, Task, read};
+use super::{Puzzle, Solution, read};
 use crate::measure::MeasureError;
 use crate::spread::spread;
 use engine::pgn::text::read_decoded;
@@ -40,7 +40,7 @@ pub(crate) fn open_with_moves(
     limit: Option<usize>,
 ) -> Result<Vec<Puzzle>, MeasureError> {
     let mut puzzles = open(file, None)?;
-    puzzles.retain(|puzzle| !matches!(puzzle.task, Task::Value(_)));
+    puzzles.retain(|puzzle| !matches!(puzzle.task, Solution::Value(_)));
     if puzzles.is_empty() {
         let why = "no puzzle asks for a move; `mavka-lab puzzles` judges values";
         return Err(MeasureError::Refused(format!("{}: {why}", file.display())));

@@ -46,7 +46,7 @@ pub fn draw(score: &Score, title: &str, path: &Path) -> Result<(), PlotError> {
     })
 }
 
-struct Point {
+struct RatingBand {
     /// Centre of the band.
     rating: u32,
     share: f64,
@@ -54,7 +54,7 @@ struct Point {
     high: f64,
 }
 
-fn points(score: &Score) -> Vec<Point> {
+fn points(score: &Score) -> Vec<RatingBand> {
     let rated = score.groups.iter().filter_map(|(group, count)| match group {
         Group::Band(low) => Some((low + BAND / 2, count)),
         Group::Mate(_) | Group::Theme(_) => None,
@@ -62,7 +62,7 @@ fn points(score: &Score) -> Vec<Point> {
     rated
         .map(|(rating, count)| {
             let (low, high) = count.interval();
-            Point { rating, share: count.share(), low, high }
+            RatingBand { rating, share: count.share(), low, high }
         })
         .collect()
 }

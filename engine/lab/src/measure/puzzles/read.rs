@@ -4,7 +4,7 @@
 use super::Puzzle;
 use super::error::PuzzleError;
 use super::suite::read_epd;
-use super::table::Table;
+use super::table::CsvLayout;
 use chess::epd;
 
 /// Puzzles and invalid lines of a file.
@@ -30,7 +30,7 @@ pub struct Skipped {
 pub fn read(text: &str) -> Collection {
     let mut collection = Collection::default();
     let Some((first, head)) = epd::lines(text).next() else { return collection };
-    let lines = match Table::of(head) {
+    let lines = match CsvLayout::of(head) {
         Some(Ok(table)) => table.puzzles(text),
         Some(Err(why)) => vec![(first, Err(why))],
         None => epd::lines(text).map(|(line, content)| (line, read_epd(content))).collect(),
@@ -46,7 +46,7 @@ pub fn read(text: &str) -> Collection {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Task;
+    use super::super::Solution;
     use super::*;
     use chess::action::Action;
 
@@ -68,7 +68,7 @@ mod tests {
              r4rk1/pp2b1p1/3p2np/3Pp1n1/1PNqPp2/3P1PP1/5RBP/R1BQ2K1 w - - 5 20,c1b2 d4f2 g1f2 h6h5,1342,123727\n",
         );
         assert_eq!((puzzle.id.as_str(), puzzle.rating), ("123727", Some(1342)));
-        let Task::Line(line) = puzzle.task else { panic!("a line") };
+        let Solution::Line(line) = puzzle.task else { panic!("a line") };
         assert_eq!(text(&line), ["c1b2", "d4f2", "g1f2", "h6h5"]);
     }
 
@@ -79,7 +79,7 @@ mod tests {
              00sHx,q3k1nr/1pp1nQpp/3p4/1P2p3/4P3/B1PP1b2/B5PP/5K2 b k - 0 17,e8d7 a2e6 d7d8 f7f8,1760,80\n",
         );
         assert_eq!(puzzle.id, "00sHx");
-        let Task::Line(line) = puzzle.task else { panic!("a line") };
+        let Solution::Line(line) = puzzle.task else { panic!("a line") };
         assert_eq!(text(&line), ["a2e6", "d7d8", "f7f8"]);
         assert_eq!(puzzle.game.actions().len(), 1, "the past is kept");
     }

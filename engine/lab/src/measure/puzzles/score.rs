@@ -1,6 +1,6 @@
 //! Counts attempts by group: rating bands of rated puzzles, themes by name of others.
 
-use super::{Attempt, Puzzle, Task};
+use super::{Attempt, Puzzle, Solution};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fmt::Write as _;
@@ -74,14 +74,15 @@ impl Score {
     pub fn add(&mut self, puzzle: &Puzzle, attempt: &Attempt) {
         self.all.add(attempt);
         self.groups.entry(group(puzzle)).or_default().add(attempt);
-        self.graded |= matches!(puzzle.task, Task::Graded(_) | Task::Mate(_) | Task::Value(_));
+        self.graded |=
+            matches!(puzzle.task, Solution::Graded(_) | Solution::Mate(_) | Solution::Value(_));
     }
 }
 
 fn group(puzzle: &Puzzle) -> Group {
     match (puzzle.rating, &puzzle.task) {
         (Some(rating), _) => Group::Band(rating / BAND * BAND),
-        (None, Task::Mate(moves)) => Group::Mate(moves.unsigned_abs()),
+        (None, Solution::Mate(moves)) => Group::Mate(moves.unsigned_abs()),
         // Suites number their positions: "WAC.001", "STS(v1.0) Undermine.001".
         (None, _) => {
             let name = puzzle.id.trim_end_matches(|letter: char| letter.is_ascii_digit());
@@ -125,9 +126,9 @@ impl fmt::Display for Score {
 }
 
 /// Comparison of several solvers on the same puzzles: share solved per group with its 95 % interval.
-pub struct Comparison<'a>(pub &'a [(&'a str, Score)]);
+pub struct SolverComparison<'a>(pub &'a [(&'a str, Score)]);
 
-impl Comparison<'_> {
+impl SolverComparison<'_> {
     /// Name and counts of each group, one count per solver; all puzzles last.
     #[must_use]
     pub fn rows(&self) -> Vec<(String, Vec<Count>)> {
@@ -142,7 +143,7 @@ impl Comparison<'_> {
     }
 }
 
-impl fmt::Display for Comparison<'_> {
+impl fmt::Display for SolverComparison<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rows = self.rows();
         let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0).max(5);
@@ -171,7 +172,7 @@ mod tests {
     use chess::game::Game;
 
     fn puzzle(id: &str, rating: Option<u32>) -> Puzzle {
-        let task = Task::Best { best: vec![], avoid: vec![] };
+        let task = Solution::Best { best: vec![], avoid: vec![] };
         Puzzle { id: id.to_owned(), game: Game::default(), task, rating }
     }
 
@@ -204,7 +205,7 @@ mod tests {
         }
         two.add(&puzzle("2", Some(400)), &attempt(true, true));
         let scores = [("policy", one), ("state value", two)];
-        let table = Comparison(&scores).to_string();
+        let table = SolverComparison(&scores).to_string();
         assert_eq!(
             table.lines().collect::<Vec<_>>(),
             [
@@ -220,7 +221,7 @@ mod tests {
     fn mates_fall_into_lengths_and_the_shortest_get_the_points() {
         let mut score = Score::default();
         for (moves, points) in [(10, 0.0), (-2, 1.0), (2, 0.0)] {
-            let puzzle = Puzzle { task: Task::Mate(moves), ..puzzle("", None) };
+            let puzzle = Puzzle { task: Solution::Mate(moves), ..puzzle("", None) };
             score.add(&puzzle, &Attempt { points, ..attempt(true, true) });
         }
         let groups: Vec<String> = score.groups.keys().map(ToString::to_string).collect();

@@ -27,7 +27,7 @@ pub fn solve_all<S: Solver<Error: Send>>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::puzzles::Task;
+    use crate::measure::puzzles::Solution;
     use chess::action::Action;
     use chess::game::Game;
     use engine::process::workers::NEVER;
@@ -38,7 +38,7 @@ mod tests {
         let puzzle = |index: usize| Puzzle {
             id: index.to_string(),
             game: game.clone(),
-            task: Task::Best { best: best.clone(), avoid: vec![] },
+            task: Solution::Best { best: best.clone(), avoid: vec![] },
             rating: Some(1000),
         };
         (0..count).map(puzzle).collect()

@@ -2,7 +2,7 @@
 //! 3`), or the true result of a position (`c0 "draw for the side to move"`, as in paper 003's sets).
 
 use super::error::PuzzleError;
-use super::{Puzzle, Task};
+use super::{Puzzle, Solution};
 use chess::action::Action;
 use chess::epd;
 use chess::game::Game;
@@ -36,10 +36,10 @@ pub fn read_epd(line: &str) -> Result<Puzzle, PuzzleError> {
     }
     let has_moves = !best.is_empty() || !avoid.is_empty();
     let task = match (graded, grades, mate, value) {
-        (Some(moves), Some(points), ..) => Task::Graded(read_grades(&game, moves, points)?),
-        (_, _, Some(moves), _) => Task::Mate(moves),
-        _ if has_moves => Task::Best { best, avoid },
-        (.., Some(value)) => Task::Value(value),
+        (Some(moves), Some(points), ..) => Solution::Graded(read_grades(&game, moves, points)?),
+        (_, _, Some(moves), _) => Solution::Mate(moves),
+        _ if has_moves => Solution::Best { best, avoid },
+        (.., Some(value)) => Solution::Value(value),
         _ => return Err(PuzzleError::NoTask),
     };
     Ok(Puzzle { id, game, task, rating: None })
@@ -105,7 +105,7 @@ mod tests {
         assert_eq!(puzzle.id, "BK.01; first");
         assert_eq!(
             puzzle.task,
-            Task::Best {
+            Solution::Best {
                 best: vec![Action::from_uci("d6d1", puzzle.game.position()).unwrap()],
                 avoid: vec![]
             }
@@ -113,7 +113,7 @@ mod tests {
         let puzzle =
             read_epd("k1b4r/1p3p2/pq2pNp1/5n1p/P3QP2/1P1R1BPP/2P5/1K6 b - - am Nxg3; id \"a.50\";");
         assert!(
-            matches!(puzzle.unwrap().task, Task::Best { best, avoid } if best.is_empty() && avoid.len() == 1)
+            matches!(puzzle.unwrap().task, Solution::Best { best, avoid } if best.is_empty() && avoid.len() == 1)
         );
     }
 
@@ -123,10 +123,10 @@ mod tests {
         for words in ["a8Q", "a8=Q", "a8(Q)", "a7a8q", "a7-a8=Q!", "a8Q+?"] {
             let puzzle = read_epd(&format!("{board} bm {words};")).unwrap();
             let best = Action::from_uci("a7a8q", puzzle.game.position()).unwrap();
-            assert_eq!(puzzle.task, Task::Best { best: vec![best], avoid: vec![] }, "{words}");
+            assert_eq!(puzzle.task, Solution::Best { best: vec![best], avoid: vec![] }, "{words}");
         }
         let puzzle = read_epd(&format!("{board} bm axb8Q, 0-0-0 a8=B;")).unwrap();
-        let Task::Best { best, .. } = puzzle.task else { panic!("best moves") };
+        let Solution::Best { best, .. } = puzzle.task else { panic!("best moves") };
         assert_eq!(text(&best), ["a7b8q", "e1a1", "a7a8b"]);
         for word in ["a8", "Qxa8", "c8Q", "e9", "best"] {
             let why = read_epd(&format!("{board} bm {word};")).unwrap_err();
@@ -140,7 +140,7 @@ mod tests {
             "1kr5/3n4/q3p2p/p2n2p1/PppB1P2/5BP1/1P2Q2P/3R2K1 w - - bm f5; id \"STS(v1.0) Undermine.001\"; \
              c0 \"f5=100, Bf2=46\"; c7 \"Bf2 f5 Bg4\"; c8 \"46 100 23\"; Ae \"Stockish 15\";",
         );
-        let Task::Graded(grades) = puzzle.unwrap().task else { panic!("grades") };
+        let Solution::Graded(grades) = puzzle.unwrap().task else { panic!("grades") };
         assert_eq!(
             text(&grades.iter().map(|grade| grade.0).collect::<Vec<_>>()),
             ["f4f5", "d4f2", "f3g4"]
@@ -153,7 +153,7 @@ mod tests {
     fn mates() {
         for (operation, moves) in [("bm #2;", 2), ("bm #-1", -1), ("dm 3;", 3)] {
             let puzzle = read_epd(&format!("7k/8/6K1/8/8/8/8/1Q6 w - - {operation}")).unwrap();
-            assert_eq!(puzzle.task, Task::Mate(moves), "{operation}");
+            assert_eq!(puzzle.task, Solution::Mate(moves), "{operation}");
         }
         let why = read_epd("7k/8/6K1/8/8/8/8/1Q6 w - - bm #x;").unwrap_err();
         assert_eq!(why, PuzzleError::Mate("x".to_owned()));
@@ -170,7 +170,7 @@ mod tests {
             let line = format!(
                 "{board} w - - id \"penrose v1.1\"; c0 \"{result}{FOR_THE_MOVER} repaired print\";"
             );
-            assert_eq!(read_epd(&line).unwrap().task, Task::Value(value), "{line}");
+            assert_eq!(read_epd(&line).unwrap().task, Solution::Value(value), "{line}");
         }
         let why = read_epd("kn6/8/8/8/8/8/8/K7 w - - c0 \"a draw, it seems\";").unwrap_err();
         assert_eq!(why, PuzzleError::NoTask);

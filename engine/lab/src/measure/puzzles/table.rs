@@ -2,7 +2,7 @@
 //! semicolons or tabs, and may be quoted (RFC 4180).
 
 use super::error::PuzzleError;
-use super::{Puzzle, Task};
+use super::{Puzzle, Solution};
 use chess::action::Action;
 use chess::game::Game;
 use csv_core::{ReadRecordResult, ReaderBuilder};
@@ -18,7 +18,7 @@ const WITHOUT_HEAD: &str = "PuzzleId,FEN,Moves,Rating";
 
 /// Layout of a CSV.
 #[derive(Clone, Debug)]
-pub struct Table {
+pub struct CsvLayout {
     separator: u8,
     /// The first line names the columns.
     has_head: bool,
@@ -30,23 +30,23 @@ pub struct Table {
     pub opponent_first: bool,
 }
 
-impl Table {
+impl CsvLayout {
     /// The layout by the first line. None if it is no CSV.
     ///
     /// # Errors
     /// A CSV without a column that is needed.
-    pub fn of(first: &str) -> Option<Result<Table, PuzzleError>> {
+    pub fn of(first: &str) -> Option<Result<CsvLayout, PuzzleError>> {
         let split = SEPARATORS.into_iter().map(|separator| (separator, fields(first, separator)));
         let candidates: Vec<(u8, Vec<String>)> =
             split.filter(|(_, fields)| fields.len() > 1).collect();
         let named =
-            candidates.iter().find_map(|(separator, names)| Table::named(*separator, names));
+            candidates.iter().find_map(|(separator, names)| CsvLayout::named(*separator, names));
         named.or_else(|| {
-            candidates.iter().find_map(|(separator, row)| Table::unnamed(*separator, row))
+            candidates.iter().find_map(|(separator, row)| CsvLayout::unnamed(*separator, row))
         })
     }
 
-    fn named(separator: u8, names: &[String]) -> Option<Result<Table, PuzzleError>> {
+    fn named(separator: u8, names: &[String]) -> Option<Result<CsvLayout, PuzzleError>> {
         let find = |wanted: &str| names.iter().position(|name| name.eq_ignore_ascii_case(wanted));
         let is_lichess = LICHESS.iter().any(|name| find(name).is_some());
         let (fen, moves) = (find("fen"), find("moves"));
@@ -59,7 +59,7 @@ impl Table {
             (None, _) => return Some(Err(absent("fen"))),
             (_, None) => return Some(Err(absent("moves"))),
         };
-        Some(Ok(Table {
+        Some(Ok(CsvLayout {
             separator,
             has_head: true,
             fen,
@@ -70,14 +70,14 @@ impl Table {
         }))
     }
 
-    fn unnamed(separator: u8, row: &[String]) -> Option<Result<Table, PuzzleError>> {
+    fn unnamed(separator: u8, row: &[String]) -> Option<Result<CsvLayout, PuzzleError>> {
         let is_fen =
             |at: usize| row.get(at).is_some_and(|field| Game::from_fen(field, false).is_ok());
         let is_move = |field: &String| field.split(' ').all(|word| word.parse::<UciMove>().is_ok());
         if is_fen(1) && row.get(2).is_some_and(is_move) {
             let names: Vec<String> = WITHOUT_HEAD.split(',').map(str::to_owned).collect();
-            let table = Table::named(separator, &names)?;
-            return Some(table.map(|table| Table { has_head: false, ..table }));
+            let table = CsvLayout::named(separator, &names)?;
+            return Some(table.map(|table| CsvLayout { has_head: false, ..table }));
         }
         (is_fen(0) && is_move(&row[1])).then_some(Err(PuzzleError::NoHeader))
     }
@@ -118,7 +118,7 @@ impl Table {
         Ok(Puzzle {
             id: optional(self.id).to_owned(),
             game,
-            task: Task::Line(line),
+            task: Solution::Line(line),
             rating: read_rating(optional(self.rating))?,
         })
     }
@@ -186,9 +186,9 @@ mod tests {
 
     /// Line, identifier, rating and solution of each row.
     fn read(text: &str) -> Vec<String> {
-        let table = Table::of(text.lines().next().unwrap()).expect("a CSV").unwrap();
+        let table = CsvLayout::of(text.lines().next().unwrap()).expect("a CSV").unwrap();
         let shown = |(line, puzzle): (usize, Result<Puzzle, PuzzleError>)| match puzzle {
-            Ok(Puzzle { id, rating, task: Task::Line(moves), .. }) => {
+            Ok(Puzzle { id, rating, task: Solution::Line(moves), .. }) => {
                 format!("{line}: {id} {rating:?} {moves:?}")
             }
             other => format!("{line}: {other:?}"),
@@ -239,7 +239,7 @@ mod tests {
         let text = format!(
             "fen,moves,rating\n{FEN},{MOVES},high\n{FEN}\n{FEN},e8e1\n\"8/8 w\",a1a2\n{FEN},\n{FEN},{MOVES},9\n"
         );
-        let table = Table::of("fen,moves,rating").unwrap().unwrap();
+        let table = CsvLayout::of("fen,moves,rating").unwrap().unwrap();
         let faults: Vec<String> = table
             .puzzles(&text)
             .into_iter()
@@ -255,7 +255,7 @@ mod tests {
             assert!(fault.contains(part), "{fault}");
         }
         assert_eq!(faults.len(), 5);
-        let fault = |first: &str| Table::of(first).unwrap().unwrap_err().to_string();
+        let fault = |first: &str| CsvLayout::of(first).unwrap().unwrap_err().to_string();
         assert_eq!(fault("PuzzleId,FEN,Rating"), "no column `moves` in `PuzzleId,FEN,Rating`");
         assert_eq!(fault("id;moves"), "no column `fen` in `id,moves`");
         assert!(fault(&format!("{FEN},{MOVES},1500")).contains("first line with its columns"));
@@ -265,7 +265,7 @@ mod tests {
             "4k3/8/8/8/8/8/8/R3K3 w - - 0 1",
             "x",
         ] {
-            assert!(Table::of(line).is_none(), "{line}");
+            assert!(CsvLayout::of(line).is_none(), "{line}");
         }
     }
 }

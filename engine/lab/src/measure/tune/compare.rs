@@ -60,7 +60,7 @@ impl Figure {
 
 /// Results of one setting at one number of nodes.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct SettingResult {
     /// Name of the setting.
     pub setting: String,
     /// Nodes per search.
@@ -80,8 +80,8 @@ pub fn rows(
     nodes: u64,
     choices: &[Vec<Choice>],
     solved: &[Vec<bool>],
-) -> Vec<Row> {
-    let row = |(setting, name): (usize, &String)| Row {
+) -> Vec<SettingResult> {
+    let row = |(setting, name): (usize, &String)| SettingResult {
         setting: name.clone(),
         nodes,
         regret: Figure::new(choices, setting, |choice| f64::from(choice.regret)),
@@ -104,7 +104,7 @@ pub const HEAD: [&str; 8] = [
     "difference",
 ];
 
-impl Row {
+impl SettingResult {
     fn cells(&self) -> [String; 8] {
         let digits = |mean: Mean, digits: usize, sign: bool| {
             let Mean { mean, margin } = mean.percent();
@@ -126,11 +126,11 @@ impl Row {
 }
 
 /// Text table.
-pub struct Table<'a>(pub &'a [Row]);
+pub struct SettingTable<'a>(pub &'a [SettingResult]);
 
-impl fmt::Display for Table<'_> {
+impl fmt::Display for SettingTable<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let cells: Vec<[String; 8]> = self.0.iter().map(Row::cells).collect();
+        let cells: Vec<[String; 8]> = self.0.iter().map(SettingResult::cells).collect();
         let all = || std::iter::once(HEAD.map(str::to_owned)).chain(cells.iter().cloned());
         let columns = if self.0.iter().any(|row| row.puzzles.is_some()) { 8 } else { 6 };
         let width =
@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(rows[0].regret.difference, Mean::default());
         let difference = rows[1].regret.difference;
         assert!((difference.mean + 0.01).abs() < 1e-6 && difference.margin < 1e-6);
-        let text = Table(&rows).to_string();
+        let text = SettingTable(&rows).to_string();
         assert!(text.contains("-1.000 ± 0.000") && !text.contains("puzzles"), "{text}");
     }
 
@@ -191,6 +191,6 @@ mod tests {
         let rows = rows(&names, 1, &choices, &solved);
         assert_eq!((rows[0].best.own.mean, rows[1].best.own.mean), (1.0, 0.5));
         assert_eq!(rows[1].puzzles.unwrap().difference, Mean { mean: 1.0, margin: 0.0 });
-        assert!(Table(&rows).to_string().contains("+100.0 ± 0.0"));
+        assert!(SettingTable(&rows).to_string().contains("+100.0 ± 0.0"));
     }
 }

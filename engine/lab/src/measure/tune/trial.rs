@@ -123,7 +123,7 @@ pub struct Choice {
 }
 
 /// Parameters of a trial.
-pub struct Bench<'a> {
+pub struct TrialParams<'a> {
     /// Evaluates positions.
     pub network: &'a Network,
     /// Nodes per search.
@@ -134,7 +134,7 @@ pub struct Bench<'a> {
     pub stop: &'a AtomicBool,
 }
 
-impl Bench<'_> {
+impl TrialParams<'_> {
     /// Choices by position and setting. `done` is called after each position.
     ///
     /// # Errors
@@ -219,7 +219,7 @@ struct Worker {
 }
 
 impl Worker {
-    fn new(bench: &Bench<'_>) -> Result<Worker, TrialError> {
+    fn new(bench: &TrialParams<'_>) -> Result<Worker, TrialError> {
         let settings = in_memory_of_worker(&Settings::default());
         let analyst = Analyst::new(&Only(bench.network.clone()), settings)
             .map_err(|why| TrialError::Open(why.to_string()))?;
@@ -284,7 +284,7 @@ mod tests {
     fn a_setting_plays_the_same_after_any_other() {
         let network = network::hashed();
         let stop = AtomicBool::new(false);
-        let bench = Bench { network: &network, nodes: 60, cap: 0.4, stop: &stop };
+        let bench = TrialParams { network: &network, nodes: 60, cap: 0.4, stop: &stop };
         let positions: Vec<_> = [
             "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1",
             "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",

@@ -1,10 +1,10 @@
 //! A complete run of tuning: reads labels, network and puzzles, optionally optimises a further setting, and tries all
 //! settings at every number of nodes.
 
-use super::compare::{self, Mean, Row};
+use super::compare::{self, Mean, SettingResult};
 use super::spsa::{Dimension, Spsa};
-use super::trial::{Bench, Choice, Setting, TrialError, set_near};
-use crate::labels::label_file::{LabelledPosition, LabelsError, Recipe, read};
+use super::trial::{Choice, Setting, TrialError, TrialParams, set_near};
+use crate::labels::label_file::{LabelRecipe, LabelledPosition, LabelsError, read};
 use crate::measure::MeasureError;
 use crate::measure::puzzles::open::open_with_moves;
 use engine::play::network::{Installed, Networks};
@@ -28,7 +28,7 @@ pub struct Tuning {
     pub settings: Vec<Setting>,
     /// Numbers of nodes per search.
     pub nodes: Vec<u64>,
-    /// See [`Bench::cap`].
+    /// See [`TrialParams::cap`].
     pub cap: f32,
     /// A file of puzzles, and their maximum number.
     pub puzzles: Option<(PathBuf, usize)>,
@@ -83,14 +83,18 @@ impl Tuning {
     ///
     /// # Errors
     /// A file cannot be read, an option is unknown, or the network fails.
-    pub fn run(mut self, say: &mut (dyn FnMut(String) + Send)) -> Result<Vec<Row>, TuningError> {
+    pub fn run(
+        mut self,
+        say: &mut (dyn FnMut(String) + Send),
+    ) -> Result<Vec<SettingResult>, TuningError> {
         let limit = self.limit.unwrap_or(usize::MAX);
         let (what, mut positions) = while_reading(|| open_labels(&self.labels, limit))?;
         let networks = Installed::default();
         let network =
             networks.open_anywhere(self.weights.as_deref()).map_err(MeasureError::from)?;
         say(format!("{}; {what}", network.name));
-        let bench = |nodes| Bench { network: &network, nodes, cap: self.cap, stop: &self.stop };
+        let bench =
+            |nodes| TrialParams { network: &network, nodes, cap: self.cap, stop: &self.stop };
         if let Some(optimisation) = &self.optimisation {
             let judges = positions.split_off(positions.len() / 2);
             let bench = bench(self.nodes.first().copied().unwrap_or(1));
@@ -131,7 +135,7 @@ impl Tuning {
 
 /// The description of the positions of `path`, and the positions, `limit` at most.
 fn open_labels(path: &Path, limit: usize) -> Result<(String, Vec<LabelledPosition>), LabelsError> {
-    let (Recipe { engine, best_nodes, move_nodes, .. }, mut positions) = read(path)?;
+    let (LabelRecipe { engine, best_nodes, move_nodes, .. }, mut positions) = read(path)?;
     positions.truncate(limit);
     let count = positions.len();
     let how = format!("labelled by {engine} with {best_nodes} and {move_nodes} nodes");
@@ -143,7 +147,7 @@ impl Optimisation {
     fn run(
         &self,
         first: &Setting,
-        bench: &Bench<'_>,
+        bench: &TrialParams<'_>,
         positions: &[LabelledPosition],
     ) -> Result<Setting, TrialError> {
         let mut spsa = Spsa::new(self.dimensions.clone(), self.steps, self.seed);

@@ -98,7 +98,7 @@ fn snapshot(
     seed: u64,
 ) -> Snapshot<Action> {
     let world = RulesWorld::new(Arc::new(opinions.clone()), settings.scoring, 1.0);
-    let root = State::root(game);
+    let root = RulesState::root(game);
     let allowed = game.legal_actions();
     let question = Question { head, world: &world, root: &root, allowed: &allowed, settings, seed };
     question.answer().unwrap()
@@ -374,7 +374,8 @@ fn a_network_that_fails_is_an_error() {
     let failing = nn::evaluator::fake::Failing::after(0, nn::evaluator::fake::Breakdown::Error);
     let world = RulesWorld::new(Arc::new(failing), Scoring::Mean, 1.0);
     let game = Game::default();
-    let (root, allowed, settings) = (State::root(&game), game.legal_actions(), Settings::default());
+    let (root, allowed, settings) =
+        (RulesState::root(&game), game.legal_actions(), Settings::default());
     for head in [Head::ActionValue, Head::StateValue, Head::Policy, Head::Prior] {
         let (world, root, allowed, settings) = (&world, &root, &allowed, &settings);
         assert!(Question { head, world, root, allowed, settings, seed: 0 }.answer().is_err());

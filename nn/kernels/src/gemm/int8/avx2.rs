@@ -4,7 +4,7 @@
 //! It adds four 16-bit results before it widens them: the weights are scaled so that they fit.
 
 use super::quantize;
-use super::task::{CHAIN, Finish, Levels, PANEL, Task, by_finish};
+use super::task::{CHAIN, Finish, Int8Product, Levels, PANEL, by_finish};
 use crate::norm;
 use std::arch::x86_64::*;
 
@@ -42,7 +42,7 @@ pub(super) unsafe fn normalise(x: &[f32], gamma: &[f32], beta: &[f32], out: &mut
 /// # Safety
 /// The CPU has AVX2 and FMA; the task's pointers hold what it says.
 #[target_feature(enable = "avx2,fma")]
-pub(super) unsafe fn product(task: &Task, finish: Finish) {
+pub(super) unsafe fn product(task: &Int8Product, finish: Finish) {
     // SAFETY: AVX2 and FMA are enabled; the task's pointers hold its rows, depth and whole panels by the caller's
     // contract.
     unsafe { by_finish!(finish, panels, task) }
@@ -51,7 +51,7 @@ pub(super) unsafe fn product(task: &Task, finish: Finish) {
 /// # Safety
 /// As [`product`].
 #[inline(always)]
-unsafe fn panels<const FINISH: u8>(task: &Task) {
+unsafe fn panels<const FINISH: u8>(task: &Int8Product) {
     for col in (0..task.cols).step_by(PANEL) {
         // SAFETY: AVX2 and FMA; `col < cols`, and panels are whole, so up to 8 vectors of columns exist there.
         unsafe {
@@ -71,7 +71,7 @@ unsafe fn panels<const FINISH: u8>(task: &Task) {
 /// # Safety
 /// As [`product`]; the panel has these columns, though some may lie beyond `task.cols`.
 #[inline(always)]
-unsafe fn panel<const FINISH: u8, const NR: usize>(task: &Task, col: usize) {
+unsafe fn panel<const FINISH: u8, const NR: usize>(task: &Int8Product, col: usize) {
     // SAFETY: AVX2; `col + NR * 8` lies within the panel of 64; each row of `a` has `depth` bytes, a multiple
     // of 16; `start` has whole panels.
     unsafe {
@@ -109,7 +109,12 @@ unsafe fn panel<const FINISH: u8, const NR: usize>(task: &Task, col: usize) {
 /// # Safety
 /// As [`product`]; the panels have such columns.
 #[inline(always)]
-pub(super) unsafe fn finish<const FINISH: u8>(task: &Task, sum: __m256i, row: usize, at: usize) {
+pub(super) unsafe fn finish<const FINISH: u8>(
+    task: &Int8Product,
+    sum: __m256i,
+    row: usize,
+    at: usize,
+) {
     if at >= task.cols {
         return;
     }

@@ -4,7 +4,7 @@
 //! weights.
 
 use super::quantize;
-use super::task::{Finish, Levels, PANEL, Task, by_finish};
+use super::task::{Finish, Int8Product, Levels, PANEL, by_finish};
 use crate::norm;
 use crate::simd::avx512::{LANES, tail_mask};
 use std::arch::x86_64::*;
@@ -98,7 +98,7 @@ pub(crate) unsafe fn normalise(x: &[f32], gamma: &[f32], beta: &[f32], out: &mut
 /// # Safety
 /// The CPU has AVX-512 F, BW, VL and VNNI; the task's pointers hold what it says.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni")]
-pub(crate) unsafe fn product(task: &Task, finish: Finish) {
+pub(crate) unsafe fn product(task: &Int8Product, finish: Finish) {
     // SAFETY: AVX-512 F/BW/VL/VNNI are enabled; the task's pointers hold its rows, depth and whole panels by
     // the caller's contract.
     unsafe { by_finish!(finish, panels, task) }
@@ -107,7 +107,7 @@ pub(crate) unsafe fn product(task: &Task, finish: Finish) {
 /// # Safety
 /// As [`product`].
 #[inline(always)]
-unsafe fn panels<const FINISH: u8>(task: &Task) {
+unsafe fn panels<const FINISH: u8>(task: &Int8Product) {
     for col in (0..task.cols).step_by(PANEL) {
         // SAFETY: AVX-512 F/VNNI; `col < cols`, and panels are whole, so up to 4 vectors of columns exist
         // there.
@@ -127,7 +127,10 @@ unsafe fn panels<const FINISH: u8>(task: &Task) {
 /// # Safety
 /// As [`product`]; the panel at `col` has `NR` vectors of columns.
 #[inline(always)]
-unsafe fn panel<const FINISH: u8, const MR: usize, const NR: usize>(task: &Task, col: usize) {
+unsafe fn panel<const FINISH: u8, const MR: usize, const NR: usize>(
+    task: &Int8Product,
+    col: usize,
+) {
     let mut i = 0;
     // SAFETY: AVX-512 F/VNNI; `i + MR`, `i + 4` or `i + 1` is at most `rows`; the panel has `NR` vectors of
     // columns.
@@ -153,7 +156,7 @@ unsafe fn panel<const FINISH: u8, const MR: usize, const NR: usize>(task: &Task,
 /// As [`panel`]; there are such rows.
 #[inline(always)]
 unsafe fn tile<const FINISH: u8, const MR: usize, const NR: usize>(
-    task: &Task,
+    task: &Int8Product,
     row: usize,
     col: usize,
 ) {

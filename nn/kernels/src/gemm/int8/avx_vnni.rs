@@ -3,7 +3,7 @@
 //! The kernel broadcasts four bytes of the activations at a time and reads vectors of 8 columns of the weights.
 
 use super::avx2::{LANES, finish};
-use super::task::{Finish, PANEL, Task, by_finish};
+use super::task::{Finish, Int8Product, PANEL, by_finish};
 use std::arch::x86_64::*;
 
 /// Rows and vectors of columns per tile: with one vector of weights they fill the 16 registers.
@@ -15,7 +15,7 @@ const COLUMNS: usize = 4;
 /// # Safety
 /// The CPU has AVX2, FMA and AVX-VNNI; the task's pointers hold what it says.
 #[target_feature(enable = "avx2,fma,avxvnni")]
-pub(super) unsafe fn product(task: &Task, finish: Finish) {
+pub(super) unsafe fn product(task: &Int8Product, finish: Finish) {
     // SAFETY: AVX2, FMA and AVX-VNNI are enabled; the task's pointers hold its rows, depth and whole panels by
     // the caller's contract.
     unsafe { by_finish!(finish, columns, task) }
@@ -26,7 +26,7 @@ pub(super) unsafe fn product(task: &Task, finish: Finish) {
 /// # Safety
 /// As [`product`].
 #[inline(always)]
-unsafe fn columns<const FINISH: u8>(task: &Task) {
+unsafe fn columns<const FINISH: u8>(task: &Int8Product) {
     const { assert!(PANEL.is_multiple_of(COLUMNS * LANES)) };
     for col in (0..task.cols).step_by(COLUMNS * LANES) {
         let whole = task.rows / ROWS * ROWS;
@@ -47,7 +47,7 @@ unsafe fn columns<const FINISH: u8>(task: &Task) {
 /// # Safety
 /// As [`product`]; there are such rows, and columns at `col` in the panels.
 #[inline(always)]
-unsafe fn tile<const FINISH: u8, const MR: usize>(task: &Task, row: usize, col: usize) {
+unsafe fn tile<const FINISH: u8, const MR: usize>(task: &Int8Product, row: usize, col: usize) {
     // SAFETY: AVX2 and AVX-VNNI; `MR` rows of `depth` bytes, a multiple of 16, and 32 columns of the panel
     // exist; `start` has whole panels.
     unsafe {

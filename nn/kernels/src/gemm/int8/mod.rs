@@ -37,7 +37,7 @@ use crate::simd::horizontal::EIGHT;
 #[cfg(target_arch = "aarch64")]
 use neon as simd;
 use std::ops::Range;
-use task::{CHAIN, PANEL, ROWS, Task};
+use task::{CHAIN, Int8Product, PANEL, ROWS};
 #[cfg(target_arch = "x86_64")]
 use x86 as simd;
 
@@ -46,7 +46,7 @@ pub use task::{Finish, Kernel, Sign};
 /// Quantized rows of activations, one scale per row.
 #[derive(Default)]
 pub struct Rows {
-    lines: Vec<Line>,
+    lines: Vec<ByteLine>,
     /// Sign of the numbers that the bytes represent.
     sign: Sign,
     scales: Vec<f32>,
@@ -82,7 +82,7 @@ impl Rows {
         self.stride = kernel.depth(depth);
         // Not cleared: every byte that counts is written.
         let lines = (rows.next_multiple_of(ROWS) * self.stride).div_ceil(64);
-        self.lines.resize(lines, Line([0; 64]));
+        self.lines.resize(lines, ByteLine([0; 64]));
         self.scales.resize(rows, 0.0);
     }
 
@@ -197,17 +197,17 @@ impl Rows {
 /// A cache line of bytes: vectors that straddle two lines load at half the speed.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
-struct Line([i8; 64]);
+struct ByteLine([i8; 64]);
 
 /// The bytes of the lines.
-fn bytes(lines: &[Line]) -> &[u8] {
-    // SAFETY: a `Line` is 64 bytes without padding; the slice borrows the lines.
+fn bytes(lines: &[ByteLine]) -> &[u8] {
+    // SAFETY: a `ByteLine` is 64 bytes without padding; the slice borrows the lines.
     unsafe { std::slice::from_raw_parts(lines.as_ptr().cast(), 64 * lines.len()) }
 }
 
 /// The same, to be written.
-fn bytes_mut(lines: &mut [Line]) -> &mut [u8] {
-    // SAFETY: a `Line` is 64 bytes without padding; the slice borrows the lines exclusively.
+fn bytes_mut(lines: &mut [ByteLine]) -> &mut [u8] {
+    // SAFETY: a `ByteLine` is 64 bytes without padding; the slice borrows the lines exclusively.
     unsafe { std::slice::from_raw_parts_mut(lines.as_mut_ptr().cast(), 64 * lines.len()) }
 }
 
@@ -217,7 +217,7 @@ pub struct Linear8 {
     /// Sign of the activations.
     sign: Sign,
     /// Panels of 64 columns; for every four rows of the matrix, four bytes of each column.
-    lines: Vec<Line>,
+    lines: Vec<ByteLine>,
     /// By column: initial value of the sums, minus the contribution of the activations' zero point.
     start: Vec<i32>,
     /// By column, like `bias`.
@@ -245,7 +245,7 @@ impl Linear8 {
         let mut new = Linear8 {
             kernel,
             sign,
-            lines: vec![Line([0; 64]); depth * columns / 64],
+            lines: vec![ByteLine([0; 64]); depth * columns / 64],
             start: vec![0; columns],
             scales: vec![0.0; columns],
             bias: bias.to_vec(),
@@ -271,14 +271,14 @@ impl Linear8 {
     ///
     /// # Panics
     /// If shapes do not agree or the CPU lacks the kernel: a fault of the caller.
-    fn task(&self, x: &Rows, rows: Range<usize>) -> Task {
+    fn task(&self, x: &Rows, rows: Range<usize>) -> Int8Product {
         assert!(x.stride == self.kernel.depth(self.inputs), "depth {}", x.stride);
         assert!(x.sign == self.sign, "rows of {:?} for {:?}", x.sign, self.sign);
         assert!(rows.end <= x.scales.len(), "row {}", rows.end);
         // AMX reads whole blocks from the first row on; the buffer is padded to whole blocks from row 0 on.
         assert!(rows.start.is_multiple_of(ROWS), "row {}", rows.start);
         assert!(self.kernel.on_this_cpu(), "no {:?}", self.kernel);
-        Task {
+        Int8Product {
             rows: rows.len(),
             cols: self.outputs,
             depth: x.stride,
@@ -335,7 +335,7 @@ impl Linear8 {
         }
         assert!(0 < cols && cols <= self.outputs && cols <= stride, "{cols} columns");
         assert!((count - 1) * stride + cols <= out.len(), "{count} rows in {}", out.len());
-        let task = Task { cols, out: out.as_mut_ptr(), stride, ..self.task(x, rows) };
+        let task = Int8Product { cols, out: out.as_mut_ptr(), stride, ..self.task(x, rows) };
         // SAFETY: `task` asserted the kernel's features, the depth and the rows; `Rows` holds them in whole
         // blocks of 16 from a start that callers keep a multiple of 16, with a scale each; this map holds whole
         // panels of `depth`; `out` is exclusively borrowed and large enough, asserted above.

@@ -4,7 +4,7 @@
 //! activations from a lane of a 16-byte register.
 
 use super::quantize;
-use super::task::{CHAIN, Finish, Kernel, Levels, PANEL, Task, by_finish};
+use super::task::{CHAIN, Finish, Int8Product, Kernel, Levels, PANEL, by_finish};
 use crate::norm;
 use std::arch::aarch64::*;
 use std::arch::asm;
@@ -46,7 +46,7 @@ pub(super) unsafe fn normalise(_: Kernel, x: &[f32], gamma: &[f32], beta: &[f32]
 /// # Safety
 /// The CPU has `sdot`; the task's pointers hold what it says.
 #[target_feature(enable = "neon,dotprod")]
-pub(super) unsafe fn product(_: Kernel, task: &Task, finish: Finish) {
+pub(super) unsafe fn product(_: Kernel, task: &Int8Product, finish: Finish) {
     // SAFETY: NEON and dotprod are enabled; the task's pointers hold its rows, depth and whole panels by the
     // caller's contract.
     unsafe { by_finish!(finish, panels, task) }
@@ -57,7 +57,7 @@ pub(super) unsafe fn product(_: Kernel, task: &Task, finish: Finish) {
 /// # Safety
 /// As [`product`].
 #[inline(always)]
-unsafe fn panels<const FINISH: u8>(task: &Task) {
+unsafe fn panels<const FINISH: u8>(task: &Int8Product) {
     for col in (0..task.cols).step_by(COLUMNS * LANES) {
         let whole = task.rows / 4 * 4;
         // SAFETY: NEON and dotprod; `col < cols`, rows stay below `rows`; a panel of 64 columns is a multiple
@@ -78,7 +78,7 @@ unsafe fn panels<const FINISH: u8>(task: &Task) {
 /// # Safety
 /// As [`product`]; there are such rows, and columns at `col` in the panels.
 #[inline(always)]
-unsafe fn tile<const FINISH: u8, const MR: usize>(task: &Task, row: usize, col: usize) {
+unsafe fn tile<const FINISH: u8, const MR: usize>(task: &Int8Product, row: usize, col: usize) {
     // SAFETY: NEON and dotprod; `MR` rows of `depth` bytes, a multiple of 16, and 16 columns of the panel
     // exist; `start` has whole panels.
     unsafe {
@@ -151,7 +151,7 @@ unsafe fn dot<const LANE: i32>(mut sum: int32x4_t, column: int8x16_t, row: int8x
 /// # Safety
 /// As [`product`]; the panels have such columns.
 #[inline(always)]
-unsafe fn finish<const FINISH: u8>(task: &Task, sum: int32x4_t, row: usize, at: usize) {
+unsafe fn finish<const FINISH: u8>(task: &Int8Product, sum: int32x4_t, row: usize, at: usize) {
     if at >= task.cols {
         return;
     }

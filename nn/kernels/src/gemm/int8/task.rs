@@ -151,7 +151,7 @@ macro_rules! by_finish {
 pub(crate) use by_finish;
 
 /// One product; its maker has checked the shapes.
-pub(crate) struct Task {
+pub(crate) struct Int8Product {
     pub rows: usize,
     pub cols: usize,
     /// Bytes per row, padded by [`Kernel::depth`]. The rows are padded to the next multiple of [`ROWS`].

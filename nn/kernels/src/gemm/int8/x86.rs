@@ -1,6 +1,6 @@
 //! Dispatch of int8 quantization and products to the x86-64 kernels.
 
-use super::task::{Finish, Kernel, Levels, Task};
+use super::task::{Finish, Int8Product, Kernel, Levels};
 use super::{avx_vnni, avx2, avx512_vnni};
 use crate::amx::int8 as tiles;
 
@@ -54,7 +54,7 @@ pub(super) unsafe fn normalise(
 ///
 /// # Safety
 /// The CPU has the kernel; the task's pointers hold what it says.
-pub(super) unsafe fn product(kernel: Kernel, task: &Task, finish: Finish) {
+pub(super) unsafe fn product(kernel: Kernel, task: &Int8Product, finish: Finish) {
     // SAFETY: `kernel` is on this CPU, so its features are; the task's pointers hold its rows, depth and whole
     // panels.
     unsafe {

@@ -5,7 +5,7 @@ mod mavg;
 mod pvgr;
 mod sampler;
 
-pub use sampler::Counts;
+pub use sampler::SamplerCounts;
 pub(super) use sampler::{Pass, Sampler};
 
 use super::boards::{unlabelled, unlabelled_action};

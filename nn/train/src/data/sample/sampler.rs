@@ -30,7 +30,7 @@ impl Pass {
 
 /// Counts of the fate of positions drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct SamplerCounts {
     /// Examples made.
     pub examples: u64,
     /// Refused: the same query occurred within the window.
@@ -49,7 +49,7 @@ pub(in crate::data) struct Sampler<'a> {
     pub excluded: &'a KeySet,
     pub recent: &'a mut Recent,
     pub rng: &'a mut Rng,
-    pub counts: &'a mut Counts,
+    pub counts: &'a mut SamplerCounts,
 }
 
 impl Sampler<'_> {

@@ -10,8 +10,9 @@ use nn::encode::{Features, MoveCode, NextBoard, canonical_moves};
 use nn::rng::Rng;
 use shakmaty::{Chess, Color, Move, Position};
 
-fn draw(game: &Game, kinds: Kinds, excluded: &KeySet, seed: u64) -> (Vec<Example>, Counts) {
-    let (mut recent, mut rng, mut counts) = (Recent::new(0), Rng::new(seed), Counts::default());
+fn draw(game: &Game, kinds: Kinds, excluded: &KeySet, seed: u64) -> (Vec<Example>, SamplerCounts) {
+    let (mut recent, mut rng, mut counts) =
+        (Recent::new(0), Rng::new(seed), SamplerCounts::default());
     let mut out = Vec::new();
     let plies = candidates(game, &kinds);
     let mut sampler =
@@ -445,7 +446,7 @@ fn an_index_that_the_rules_refuse_is_an_error_with_its_byte() {
     let mut game = MavgGame::new(Header::new(start, false, GameResult::Unknown));
     game.push(900, (0, 0), 500, &vec![100; legal + 1]).expect("a record");
     let game = Game::Mavg(game);
-    let (mut recent, mut rng, mut counts) = (Recent::new(0), Rng::new(1), Counts::default());
+    let (mut recent, mut rng, mut counts) = (Recent::new(0), Rng::new(1), SamplerCounts::default());
     let (excluded, mut out) = (KeySet::default(), Vec::new());
     let mut sampler = Sampler {
         kinds: Kinds::default(),

@@ -5,12 +5,12 @@ use super::*;
 /// Rows of a network that knows every difference between moves by its value and none by its action value, whose
 /// logits are `factor` times too small.
 fn judged(count: usize, factor: f64) -> Judged {
-    let rows: Vec<Row> = (0..count)
+    let rows: Vec<JudgedPosition> = (0..count)
         .map(|at| {
             let label = 0.2 + 0.6 * at as f64 / count as f64;
             let siblings = [(label, 0.5), (label + 0.1, 0.6), (label - 0.1, 0.4)];
             let alike = siblings.map(|(label, _)| (label, 0.3));
-            Row {
+            JudgedPosition {
                 regret: if at % 10 == 0 { 0.2 } else { 0.0 },
                 best: at % 10 != 0,
                 value: (label, scaled(label, 1.0 / factor)),
@@ -40,12 +40,12 @@ fn networks_are_compared_position_by_position() {
     let columns = estimates(&networks, 400);
     let names: Vec<_> = columns.iter().map(|(name, _)| *name).collect();
     assert_eq!(names, ["network", "against", "difference"]);
-    let Estimate { value, low, high } = columns[0].1[0];
+    let FigureEstimate { value, low, high } = columns[0].1[0];
     // 0.2 in a tenth of 400 positions: 1.96 standard errors are 0.0059.
     assert!((value - 0.02).abs() < 1e-9, "{value}");
     assert!((high - low - 0.0118).abs() < 0.002, "{low} {high}");
     // The same positions and answers: no chance enters.
-    for Estimate { value, low, high } in columns[2].1 {
+    for FigureEstimate { value, low, high } in columns[2].1 {
         assert_eq!((value, low, high), (0.0, 0.0, 0.0));
     }
     assert_eq!(estimates(&networks[..1], 400).len(), 1);
