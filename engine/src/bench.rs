@@ -89,7 +89,7 @@ impl Error for BenchError {}
 
 /// The result of a bench.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Total {
+pub struct BenchResult {
     /// Playouts of all positions.
     pub nodes: u64,
     /// Time of all searches.
@@ -103,7 +103,7 @@ pub struct Total {
 ///
 /// # Errors
 /// The network cannot be used, or a position cannot be searched to its end: there is no total then.
-pub fn run(bench: &Bench, say: &mut dyn FnMut(String)) -> Result<Total, BenchError> {
+pub fn run(bench: &Bench, say: &mut dyn FnMut(String)) -> Result<BenchResult, BenchError> {
     let network = match &bench.evaluator {
         EvaluatorKind::Hashed => Ok(network::hashed()),
         EvaluatorKind::Network(file) => Setup::default().networks.open_anywhere(file.as_deref()),
@@ -116,7 +116,7 @@ fn run_with(
     bench: &Bench,
     network: Network,
     say: &mut dyn FnMut(String),
-) -> Result<Total, BenchError> {
+) -> Result<BenchResult, BenchError> {
     // As in play, but with a batch of its own, so that no device preference enters the signature; with neither a cache
     // nor endgame tables, which would answer some of the positions without a search.
     let settings = Settings {
@@ -166,7 +166,7 @@ fn run_with(
         let fens = positions.iter().map(|record| record.fen.clone());
         signature = play_by_clock(&network, fens).into_iter().fold(signature, Fnv::with_bytes);
     }
-    let total = Total { nodes, elapsed, signature: short(signature) };
+    let total = BenchResult { nodes, elapsed, signature: short(signature) };
     say(format!("\nNodes searched: {}", total.nodes));
     let speed = per_second(total.nodes, total.elapsed);
     say(format!("Nodes/second: {speed}"));

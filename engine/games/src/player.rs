@@ -122,15 +122,15 @@ impl<G: Game, J: Judge<G>> Player<G, J> {
     ) -> Vec<Line<u16>> {
         self.searcher.set_root(state.clone());
         self.searcher.restrict_root(only);
-        let until = Until(time.and_then(|time| Instant::now().checked_add(time)));
+        let until = SearchEnd(time.and_then(|time| Instant::now().checked_add(time)));
         self.searcher.run(&self.world, 1, Some(self.playouts), &until).snapshot.lines
     }
 }
 
 /// Ends a search when its result is proven or its time is over.
-struct Until(Option<Instant>);
+struct SearchEnd(Option<Instant>);
 
-impl<W: World> Control<W> for Until {
+impl<W: World> Control<W> for SearchEnd {
     fn tick(&self, view: &View<'_, W>) -> ControlFlow<()> {
         if view.proven() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }

@@ -26,7 +26,7 @@ pub struct Batch {
     /// Games that can be played through, in order.
     pub games: Vec<PgnGame>,
     /// The others.
-    pub unreadable: Vec<Unread>,
+    pub unreadable: Vec<CopiedGame>,
     /// All games up to the end of this batch.
     pub tally: Tally,
     /// No game follows.
@@ -34,7 +34,7 @@ pub struct Batch {
 }
 
 /// A game none of whose moves can be read; it is copied.
-pub struct Unread {
+pub struct CopiedGame {
     /// As [`PgnGame::number`].
     pub number: usize,
     /// Its lines.
@@ -85,7 +85,7 @@ impl Tally {
 impl Batch {
     /// Names on standard error what cannot be read; `then` is what becomes of a game none of whose moves can.
     pub fn warn(&self, then: &str) {
-        for Unread { number, why, .. } in &self.unreadable {
+        for CopiedGame { number, why, .. } in &self.unreadable {
             write_stderr(format_args!("game {number} {then}: {why}"));
         }
         for game in &self.games {
@@ -154,7 +154,7 @@ impl Iterator for Batches<'_> {
                 }
                 PgnEntry::Unreadable { number, raw, why } => {
                     moves += raw.lines().count();
-                    unreadable.push(Unread { number, raw, why });
+                    unreadable.push(CopiedGame { number, raw, why });
                 }
             }
         }

@@ -58,7 +58,7 @@ pub type NetworkView<'a> = &'a dyn Fn(&Game) -> Option<Inspection>;
 
 /// Options of a page.
 #[derive(Clone, Copy)]
-pub struct Style<'a> {
+pub struct PageStyle<'a> {
     /// The network's view.
     pub network_view: NetworkView<'a>,
     /// Show it in full, for at most [`sees::MOST_GAMES`] games.
@@ -89,7 +89,7 @@ pub fn end() -> String {
 
 /// Games of the page, after a list of them.
 #[must_use]
-pub fn games(reviews: &[Review<'_>], style: Style<'_>) -> String {
+pub fn games(reviews: &[Review<'_>], style: PageStyle<'_>) -> String {
     let mut out = String::new();
     if reviews.len() > 1 {
         out += "<ol>\n";
@@ -110,7 +110,7 @@ pub fn games(reviews: &[Review<'_>], style: Style<'_>) -> String {
     out + &viewer::data_element(&format!("replays-{first}"), &replays)
 }
 
-fn game(out: &mut String, review: &Review<'_>, style: Style<'_>) {
+fn game(out: &mut String, review: &Review<'_>, style: PageStyle<'_>) {
     let number = review.game.number;
     let (names, result) = (names(review), escape(&review.game.result));
     let facts: Vec<String> = ["Event", "Site", "Date", "Opening"]

@@ -50,7 +50,7 @@ struct Header {
 /// First or second search of a position.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Pass {
+pub enum SearchPass {
     /// Every position gets it.
     #[default]
     First,
@@ -58,9 +58,9 @@ pub enum Pass {
     Second,
 }
 
-impl Pass {
+impl SearchPass {
     fn is_first(&self) -> bool {
-        *self == Pass::First
+        *self == SearchPass::First
     }
 }
 
@@ -68,12 +68,12 @@ impl Pass {
 struct JournalEntry {
     /// See [`super::found::identity`].
     position: u64,
-    #[serde(rename = "look", default, skip_serializing_if = "Pass::is_first")]
-    pass: Pass,
+    #[serde(rename = "look", default, skip_serializing_if = "SearchPass::is_first")]
+    pass: SearchPass,
     found: PositionResult,
 }
 
-type Results = HashMap<(u64, Pass), PositionResult>;
+type Results = HashMap<(u64, SearchPass), PositionResult>;
 
 /// Searched positions and the file that stores them.
 pub struct Journal {
@@ -173,20 +173,20 @@ impl Journal {
 
     /// The result of one search of a position.
     #[must_use]
-    pub fn get(&self, position: u64, pass: Pass) -> Option<&PositionResult> {
+    pub fn get(&self, position: u64, pass: SearchPass) -> Option<&PositionResult> {
         self.known.get(&(position, pass))
     }
 
     /// The result of the longest search of a position, and whether that was the second one.
     #[must_use]
     pub fn best(&self, position: u64) -> Option<(&PositionResult, bool)> {
-        let second = self.get(position, Pass::Second).map(|found| (found, true));
-        second.or_else(|| self.get(position, Pass::First).map(|found| (found, false)))
+        let second = self.get(position, SearchPass::Second).map(|found| (found, true));
+        second.or_else(|| self.get(position, SearchPass::First).map(|found| (found, false)))
     }
 
     /// Number of results of this pass.
     #[must_use]
-    pub fn count(&self, pass: Pass) -> usize {
+    pub fn count(&self, pass: SearchPass) -> usize {
         self.known.keys().filter(|(_, known)| *known == pass).count()
     }
 
@@ -197,7 +197,7 @@ impl Journal {
     pub fn add(
         &mut self,
         position: u64,
-        pass: Pass,
+        pass: SearchPass,
         found: PositionResult,
     ) -> Result<(), JournalError> {
         let entry = JournalEntry { position, pass, found };
@@ -284,7 +284,8 @@ mod tests {
         let values = [0.1, 1.0 / 3.0, f32::MIN_POSITIVE, 0.999_999_94];
         let mut journal = Journal::open(&path, &origin()).unwrap();
         // Two positions, searched twice each.
-        let key = |place: usize| (place as u64 / 2, [Pass::First, Pass::Second][place % 2]);
+        let key =
+            |place: usize| (place as u64 / 2, [SearchPass::First, SearchPass::Second][place % 2]);
         for (place, value) in values.into_iter().enumerate() {
             let (position, pass) = key(place);
             journal.add(position, pass, found(value)).unwrap();
@@ -301,7 +302,7 @@ mod tests {
                 let (position, pass) = key(place);
                 assert_eq!(journal.get(position, pass), Some(&found(value)));
             }
-            journal.add(9, Pass::First, found(0.5)).unwrap();
+            journal.add(9, SearchPass::First, found(0.5)).unwrap();
             drop(journal);
             assert_eq!(
                 Journal::open(&path, &origin()).unwrap().best(9),

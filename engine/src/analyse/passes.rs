@@ -8,12 +8,12 @@
 use super::cost::{Cost, Estimate};
 use super::error::AnalyseError;
 use super::found::{PositionResult, SearchLimits, identity, over};
-use super::journal::{Journal, Pass};
+use super::journal::{Journal, SearchPass};
 use super::review::{Review, Rules};
 use crate::pgn::{PgnGame, Positions};
 use crate::play::analyst::{Analyst, Effort};
 use crate::process::progress::weighted;
-use crate::process::workers::{Crew, NEVER, deal};
+use crate::process::workers::{NEVER, WorkerLimits, deal};
 use indicatif::ProgressBar;
 use std::collections::HashSet;
 
@@ -24,7 +24,7 @@ pub const SECOND_EFFORT: u32 = 4;
 const SEGMENT: usize = 24;
 
 /// The searcher, its effort, and the signal to stop.
-pub struct Passes<'a> {
+pub struct PassRunner<'a> {
     /// Its siblings search.
     pub analyst: &'a Analyst,
     /// Limits of a first search.
@@ -54,7 +54,7 @@ impl AnalysisProgress {
     }
 }
 
-impl Passes<'_> {
+impl PassRunner<'_> {
     /// Both passes. `announce` is called with the cost before the first search.
     ///
     /// # Errors
@@ -72,8 +72,11 @@ impl Passes<'_> {
             places.map(|place| (game, place, identity(&positions.game(place)))).collect::<Vec<_>>()
         });
         let mut seen = HashSet::new();
-        let first =
-            Queue::new(all.filter(|(.., identity)| seen.insert(*identity)), Pass::First, journal);
+        let first = Queue::new(
+            all.filter(|(.., identity)| seen.insert(*identity)),
+            SearchPass::First,
+            journal,
+        );
         let efforts = [self.effort, self.effort.times(SECOND_EFFORT)];
         let mut estimate = Estimate::new(efforts, first.all);
         // Open positions of each game: one that has none left is judged, which improves the estimate.
@@ -86,7 +89,7 @@ impl Passes<'_> {
         for (game, _) in games.iter().zip(&left).filter(|(_, left)| **left == 0) {
             judge(&mut estimate, game, journal);
         }
-        let second_done = journal.count(Pass::Second) as f64;
+        let second_done = journal.count(SearchPass::Second) as f64;
         announce(Cost {
             games: games.len(),
             more: false,
@@ -145,7 +148,7 @@ impl Passes<'_> {
                 })
                 .collect();
             let new = unsure.into_iter().filter(|(.., identity)| longer.insert(*identity));
-            let round = Queue::new(new.collect::<Vec<_>>(), Pass::Second, journal);
+            let round = Queue::new(new.collect::<Vec<_>>(), SearchPass::Second, journal);
             if round.all == 0 {
                 return Ok(());
             }
@@ -174,8 +177,9 @@ impl Passes<'_> {
         longer: &HashSet<u64>,
     ) -> Review<'a> {
         let lookup = |identity| {
-            let second = journal.get(identity, Pass::Second).filter(|_| longer.contains(&identity));
-            let first = || Some((journal.get(identity, Pass::First)?, false));
+            let second =
+                journal.get(identity, SearchPass::Second).filter(|_| longer.contains(&identity));
+            let first = || Some((journal.get(identity, SearchPass::First)?, false));
             second.map(|found| (found, true)).or_else(first)
         };
         Review::new(game, &lookup, self.rules)
@@ -210,7 +214,7 @@ impl Passes<'_> {
                 Ok(PositionResult::search(&mut analyst, &segment, limits, self.stop)?)
             })
         };
-        let crew = Crew { count: self.workers, stop: &NEVER };
+        let crew = WorkerLimits { count: self.workers, stop: &NEVER };
         deal(&queue.open, crew, start, |open, found: Option<Vec<PositionResult>>| {
             if let Some(found) = found {
                 searched += found.len();
@@ -227,7 +231,7 @@ impl Passes<'_> {
 
 /// Positions of one pass.
 struct Queue {
-    pass: Pass,
+    pass: SearchPass,
     /// Different positions.
     all: usize,
     /// Segments that the journal lacks, or has in part.
@@ -238,7 +242,7 @@ impl Queue {
     /// `positions` are games, places and identities, in order. The segments do not depend on what the journal has.
     fn new(
         positions: impl IntoIterator<Item = (usize, usize, u64)>,
-        pass: Pass,
+        pass: SearchPass,
         journal: &Journal,
     ) -> Queue {
         let mut all = 0;

@@ -24,7 +24,7 @@ pub struct Review<'a> {
     /// One more than there are moves.
     pub positions: Positions,
     /// Evaluation of each position.
-    known: Vec<Known<'a>>,
+    known: Vec<ReviewedValue<'a>>,
     /// The same for the side to move with what the game shows behind it ([`backed_up`]).
     values: Vec<Option<Value>>,
     /// One per move; None where a search is missing.
@@ -45,7 +45,7 @@ pub type Lookup<'a, 'b> = &'b dyn Fn(u64) -> Option<(&'a PositionResult, bool)>;
 
 /// Evaluation of a position.
 #[derive(Clone, Copy, Debug)]
-pub enum Known<'a> {
+pub enum ReviewedValue<'a> {
     /// A search's result.
     Searched {
         /// The result.
@@ -93,10 +93,10 @@ impl Value {
     }
 }
 
-impl<'a> Known<'a> {
-    fn of(position: &Game, lookup: Lookup<'a, '_>) -> Known<'a> {
+impl<'a> ReviewedValue<'a> {
+    fn of(position: &Game, lookup: Lookup<'a, '_>) -> ReviewedValue<'a> {
         let found = lookup(identity(position));
-        found.map_or(Known::Nothing, |(found, longer)| Known::Searched {
+        found.map_or(ReviewedValue::Nothing, |(found, longer)| ReviewedValue::Searched {
             found,
             sure: longer || found.exact,
         })
@@ -104,15 +104,15 @@ impl<'a> Known<'a> {
 
     fn value(&self) -> Option<Value> {
         match self {
-            Known::Searched { found, .. } => found.best().map(Value::of),
+            ReviewedValue::Searched { found, .. } => found.best().map(Value::of),
             // Mated.
-            Known::Over(win) => Some(Value { win: *win, mate: (*win == 0.0).then_some(0) }),
-            Known::Nothing => None,
+            ReviewedValue::Over(win) => Some(Value { win: *win, mate: (*win == 0.0).then_some(0) }),
+            ReviewedValue::Nothing => None,
         }
     }
 
     fn is_sure(&self) -> bool {
-        matches!(self, Known::Searched { sure: true, .. } | Known::Over(_))
+        matches!(self, ReviewedValue::Searched { sure: true, .. } | ReviewedValue::Over(_))
     }
 }
 
@@ -122,10 +122,10 @@ impl<'a> Review<'a> {
     pub fn new(game: &'a PgnGame, lookup: Lookup<'a, '_>, rules: Rules) -> Review<'a> {
         let positions = Positions::of(game);
         let known = |place| match over(positions.board(place)) {
-            Some(ending) => Known::Over(if ending.winner().is_some() { 0.0 } else { 0.5 }),
-            None => Known::of(&positions.game(place), lookup),
+            Some(ending) => ReviewedValue::Over(if ending.winner().is_some() { 0.0 } else { 0.5 }),
+            None => ReviewedValue::of(&positions.game(place), lookup),
         };
-        let known: Vec<Known<'a>> = (0..positions.count()).map(known).collect();
+        let known: Vec<ReviewedValue<'a>> = (0..positions.count()).map(known).collect();
         let values = backed_up(&positions, &known);
         let mut review = Review { game, positions, known, values, judgements: Vec::new() };
         review.judgements =
@@ -190,7 +190,7 @@ impl<'a> Review<'a> {
     #[must_use]
     pub fn found(&self, ply: usize) -> Option<&'a PositionResult> {
         match self.known.get(ply)? {
-            Known::Searched { found, .. } => Some(found),
+            ReviewedValue::Searched { found, .. } => Some(found),
             _ => None,
         }
     }
@@ -207,7 +207,7 @@ impl<'a> Review<'a> {
     pub fn score(&self, place: usize) -> Option<Score> {
         let Value { win, mate } = after(&self.positions, &self.values, place)?;
         match self.known[place] {
-            Known::Over(0.0) => None,
+            ReviewedValue::Over(0.0) => None,
             _ => Some(for_white(self.mover(place), mate, win)),
         }
     }
@@ -241,11 +241,11 @@ fn after(positions: &Positions, values: &[Option<Value>], place: usize) -> Optio
 
 /// The value of each position for the side to move: that of the best move among the one that the game followed, by the
 /// next position's value, and the others that its search knows well. Tables and proven mates need no such help.
-fn backed_up(positions: &Positions, known: &[Known<'_>]) -> Vec<Option<Value>> {
-    let mut values: Vec<Option<Value>> = known.iter().map(Known::value).collect();
+fn backed_up(positions: &Positions, known: &[ReviewedValue<'_>]) -> Vec<Option<Value>> {
+    let mut values: Vec<Option<Value>> = known.iter().map(ReviewedValue::value).collect();
     carry_mates(positions, known, &mut values);
     for place in (0..positions.plies()).rev() {
-        let Known::Searched { found, .. } = known[place] else { continue };
+        let ReviewedValue::Searched { found, .. } = known[place] else { continue };
         let Some(followed) = after(positions, &values, place + 1).map(Value::before) else {
             continue;
         };
@@ -266,10 +266,10 @@ fn backed_up(positions: &Positions, known: &[Known<'_>]) -> Vec<Option<Value>> {
 
 /// A mate that a search proved stands in the next position, too, whose own search may be too short for it: after every move of
 /// the side that is mated, and after the proven move of the other.
-fn carry_mates(positions: &Positions, known: &[Known<'_>], values: &mut [Option<Value>]) {
+fn carry_mates(positions: &Positions, known: &[ReviewedValue<'_>], values: &mut [Option<Value>]) {
     for place in 0..positions.plies() {
         let own = [known[place], known[place + 1]].map(|known| match known {
-            Known::Searched { found, .. } if !found.exact => found.best(),
+            ReviewedValue::Searched { found, .. } if !found.exact => found.best(),
             _ => None,
         });
         let ([Some(best), Some(next)], Some(value)) = (own, values[place]) else { continue };
@@ -332,7 +332,8 @@ mod tests {
         let values = |choices: &[(&str, u64, f32, Option<i32>)], reply| {
             let before = found(positions.board(0), choices);
             let behind = found(positions.board(1), &[reply]);
-            let known = [&before, &behind].map(|found| Known::Searched { found, sure: true });
+            let known =
+                [&before, &behind].map(|found| ReviewedValue::Searched { found, sure: true });
             let value = backed_up(&positions, &known)[0].unwrap();
             (value.win, value.mate)
         };
@@ -361,7 +362,7 @@ mod tests {
                 found(positions.board(1), &[("e7e5", 60, next, None)]),
                 found(positions.board(2), &[("g1f3", 60, 0.75, None)]),
             ];
-            let known = found.each_ref().map(|found| Known::Searched { found, sure: true });
+            let known = found.each_ref().map(|found| ReviewedValue::Searched { found, sure: true });
             let values = backed_up(&positions, &known);
             [0, 1, 2].map(|place| values[place].map(|value| (value.win, value.mate)).unwrap())
         };

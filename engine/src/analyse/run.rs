@@ -8,9 +8,9 @@ use super::collection::{Batch, Batches, Tally};
 use super::cost::Cost;
 use super::error::AnalyseError;
 use super::growing::GrowingFile;
-use super::html::{self, NetworkView, Style, Title};
+use super::html::{self, NetworkView, PageStyle, Title};
 use super::journal::{Journal, JournalError, JournalMark, Origin};
-use super::passes::{AnalysisProgress, Passes};
+use super::passes::{AnalysisProgress, PassRunner};
 use super::review::{Review, Rules};
 use super::sees::MOST_GAMES;
 use crate::pgn::PgnGame;
@@ -95,7 +95,7 @@ pub fn run(
     let opened = files.into_iter().zip(lengths).map(|(path, kept)| GrowingFile::open(path, kept));
     let mut outputs = opened.collect::<Result<Vec<_>, _>>().map_err(JournalError::from)?;
 
-    let passes = Passes { analyst, effort, rules, workers, stop };
+    let passes = PassRunner { analyst, effort, rules, workers, stop };
     let mut outcome =
         AnalysisOutcome { tally: mark.tally, last: AnalysisProgress::default(), stopped: false };
     let mut is_first = true;
@@ -169,7 +169,7 @@ fn texts(
         let full = is_whole && reviews.len() <= MOST_GAMES;
         let title = Title::new(&reviews, is_whole, network, task.effort);
         let head = if begins { html::head(&title) } else { String::new() };
-        head + &html::games(&reviews, Style { network_view, full })
+        head + &html::games(&reviews, PageStyle { network_view, full })
     });
     [games].into_iter().chain(page).collect()
 }

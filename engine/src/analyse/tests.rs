@@ -6,10 +6,10 @@ mod interrupted;
 use super::annotate;
 use super::collection::{Batches, MOST_GAMES};
 use super::cost::Cost;
-use super::html::{self, Style, Title};
+use super::html::{self, PageStyle, Title};
 use super::journal::{Journal, Origin};
 use super::judge::{Glyph, Glyphs};
-use super::passes::Passes;
+use super::passes::PassRunner;
 use super::review::{Review, Rules};
 use super::run::{AnalysisOutcome, AnalysisTask, journal_path, reviewed, run};
 use crate::eval::look::{InspectedMove, Inspection, PredictedBoard};
@@ -79,7 +79,7 @@ fn searched(games: &[PgnGame], analyst: &Analyst, task: &AnalysisTask<'_>) -> Jo
     let mut journal = Journal::open(&journal_path(task.out), &origin()).unwrap();
     fs::remove_file(journal_path(task.out)).unwrap();
     let &AnalysisTask { effort, rules, workers, stop, .. } = task;
-    let passes = Passes { analyst, effort, rules, workers, stop };
+    let passes = PassRunner { analyst, effort, rules, workers, stop };
     assert!(passes.run(games, &|_| (), &mut journal).unwrap().is_complete());
     journal
 }
@@ -217,7 +217,7 @@ fn the_page_shows_every_game_and_needs_no_other_file() {
     };
     let title = Title::new(&reviews, true, "no network", Effort::Nodes(40));
     let page = |network_view| {
-        let style = Style { network_view, full: true };
+        let style = PageStyle { network_view, full: true };
         html::head(&title) + &html::games(&reviews, style) + &html::end()
     };
     let text = page(&sees);

@@ -15,7 +15,7 @@ use crate::pgn::text::STDIN;
 use crate::play::analyst::{Analyst, Effort};
 use crate::play::network::{Installed, load};
 use crate::process::errors::FileError;
-use crate::process::files::{Named, check_outputs, target};
+use crate::process::files::{NamedFile, check_outputs, target};
 use crate::process::host;
 use crate::process::interrupt::raised_by_ctrl_c;
 use crate::process::shard::Shard;
@@ -137,10 +137,10 @@ impl Analyse {
 
     /// Rejects outputs that would overwrite other files of the command.
     fn check(&self, out: &Path, settings: &Settings) -> Result<(), Failure> {
-        let named = |argument, path| Named { argument, path };
+        let named = |argument, path| NamedFile { argument, path };
         let journal = journal_path(out);
         let weights = Some(Path::new(&settings.weights_file)).filter(|file| file.is_file());
-        let mut inputs: Vec<Named<'_>> =
+        let mut inputs: Vec<NamedFile<'_>> =
             self.files.iter().map(|file| named("GAME.pgn", file)).collect();
         inputs.retain(|input| input.path != Path::new(STDIN));
         inputs.extend(weights.map(|file| named("WeightsFile", file)));

@@ -1,7 +1,7 @@
 //! Checks the files of every command line by argument names: no output is an input, another output, or anything but a
 //! regular file.
 
-use crate::process::files::{Named, OutputError, check_outputs};
+use crate::process::files::{NamedFile, OutputError, check_outputs};
 use clap::{ArgMatches, Command};
 use std::any::TypeId;
 use std::collections::BTreeSet;
@@ -24,7 +24,7 @@ pub fn check(matches: &ArgMatches, unchecked: &[(&str, &str)]) -> Result<(), Out
         paths(matches, id).into_iter().map(move |path| (argument.clone(), path))
     });
     let files: Vec<(String, &Path)> = files.collect();
-    let named = files.iter().map(|(argument, path)| Named { argument, path });
+    let named = files.iter().map(|(argument, path)| NamedFile { argument, path });
     let (outputs, inputs): (Vec<_>, Vec<_>) =
         named.partition(|file| file.argument.starts_with("--"));
     check_outputs(&inputs, &outputs)

@@ -2,7 +2,7 @@
 
 use crate::markup::board::{Arrow, diagram, picture, side};
 use crate::markup::escape;
-use crate::play::lineup::Look;
+use crate::play::lineup::BudgetResults;
 use crate::team::{Opinion, TeamRule, choose};
 use chess::action::Action;
 use chess::game::Game;
@@ -32,7 +32,7 @@ pub struct TeamSearches<'a> {
     /// The position.
     pub game: &'a Game,
     /// The results of each player.
-    pub look: &'a Look,
+    pub look: &'a BudgetResults,
     /// How the player that moves is chosen.
     pub rule: TeamRule,
 }
@@ -255,7 +255,7 @@ mod tests {
             found(&game, &[("d2d4", 90, 0.55), ("e2e4", 9, 0.50)]),
             found(&game, &[("e2e4", 0, 0.5)]),
         ];
-        let look = Look { players };
+        let look = BudgetResults { players };
         let view = TeamSearches { game: &game, look: &look, rule: TeamRule::Value };
         let text = view.to_string();
         let last = text.lines().last().unwrap();
@@ -266,7 +266,7 @@ mod tests {
         let by_visits = TeamSearches { rule: TeamRule::Visit, ..view };
         assert!(by_visits.to_string().contains("its 90 visits are the most"), "{by_visits}");
         let won = || found(&game, &[("e2e4", 10, 1.0)]);
-        let look = Look { players: vec![won(), won()] };
+        let look = BudgetResults { players: vec![won(), won()] };
         let win = TeamSearches { look: &look, ..by_visits };
         assert!(win.to_string().ends_with("it is a proven win. All 2 players choose it."), "{win}");
         assert!(text.contains("60 of 100     e4 e5 Nf3"), "{text}");

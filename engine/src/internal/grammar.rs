@@ -46,7 +46,7 @@ struct OpenNode {
 
 /// A word that violates the grammar.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Misplaced {
+pub struct GrammarViolation {
     /// Its index, from 0.
     place: usize,
     found: Kind,
@@ -54,9 +54,9 @@ pub struct Misplaced {
     expected: Option<Kind>,
 }
 
-impl fmt::Display for Misplaced {
+impl fmt::Display for GrammarViolation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Misplaced { place, found, expected } = self;
+        let GrammarViolation { place, found, expected } = self;
         write!(f, "word {place} is `{}`, ", found.name())?;
         match expected {
             Some(kind) if kind == found => {
@@ -68,7 +68,7 @@ impl fmt::Display for Misplaced {
     }
 }
 
-impl std::error::Error for Misplaced {}
+impl std::error::Error for GrammarViolation {}
 
 impl Grammar {
     /// At the start of a trace.
@@ -87,7 +87,7 @@ impl Grammar {
     ///
     /// # Errors
     /// The first misplaced word; it and its successors are not read.
-    pub fn follow(&mut self, trace: &Trace) -> Result<(), Misplaced> {
+    pub fn follow(&mut self, trace: &Trace) -> Result<(), GrammarViolation> {
         while let Some(word) = trace.words().get(self.seen) {
             self.take(word)?;
         }
@@ -170,9 +170,9 @@ impl Grammar {
         self.open.iter().rev().nth(1).map_or(&[], |parent| &parent.selects)
     }
 
-    fn take(&mut self, word: &Word) -> Result<(), Misplaced> {
+    fn take(&mut self, word: &Word) -> Result<(), GrammarViolation> {
         let place = self.seen;
-        let misplaced = |expected| Misplaced { place, found: word.kind, expected };
+        let misplaced = |expected| GrammarViolation { place, found: word.kind, expected };
         let given = match word.kind {
             Kind::Prompt => self.seen == 0,
             Kind::Eval if self.seen == 1 => {

@@ -17,7 +17,7 @@ const MARGIN: u32 = 12;
 const HEAD: u32 = 26;
 
 /// A node with its layout.
-struct Place {
+struct PlacedNode {
     node: u8,
     parent: Option<u8>,
     level: u32,
@@ -83,7 +83,12 @@ pub fn draw(thought: &Thought, marks: &Marks) -> String {
 }
 
 /// Lays out a node (`None`: the root) with its subtree; returns the centre of its box.
-fn lay_out(thought: &Thought, child: Option<&Word>, row: &mut u32, places: &mut Vec<Place>) -> u32 {
+fn lay_out(
+    thought: &Thought,
+    child: Option<&Word>,
+    row: &mut u32,
+    places: &mut Vec<PlacedNode>,
+) -> u32 {
     let words = thought.trace.words();
     let node = child.and_then(|child| child.node).unwrap_or(0);
     let at = places.len();
@@ -95,7 +100,7 @@ fn lay_out(thought: &Thought, child: Option<&Word>, row: &mut u32, places: &mut 
     let above = places.iter().find(|place| Some(place.node) == parent);
     let played = child.is_none() || selected && above.is_some_and(|above| above.played);
     let value = select.and_then(|select| select.bucket);
-    places.push(Place {
+    places.push(PlacedNode {
         node,
         parent,
         level: child.map_or(0, |child| u32::from(child.level)),

@@ -7,7 +7,7 @@ use super::split::{Chunk, Chunks};
 use super::start::start;
 use super::tags;
 use super::text::{self, TextStream};
-use super::tokens::{Numbered, TokenKind, for_each_token, read_word};
+use super::tokens::{NumberedLine, TokenKind, for_each_token, read_word};
 use chess::quote::shorten;
 use shakmaty::{Chess, Move};
 use std::collections::HashSet;
@@ -125,7 +125,7 @@ fn read(number: usize, chunk: &Chunk) -> PgnEntry {
 fn read_tags(chunk: &Chunk) -> (Vec<(String, String)>, Vec<String>) {
     let (mut tags, mut lost) = (Vec::new(), Vec::new());
     let mut known = HashSet::new();
-    for Numbered { number, text } in &chunk.tags {
+    for NumberedLine { number, text } in &chunk.tags {
         let pairs = tags::pairs(text);
         let (_, behind) = tags::divided(text);
         if pairs.is_empty() {

@@ -3,7 +3,7 @@
 
 use super::lines::{Extent, Lines, TextLine};
 use super::tags::{divided, is_odd_line, is_tag_line, name_of};
-use super::tokens::{Numbered, begins_moves, is_result};
+use super::tokens::{NumberedLine, begins_moves, is_result};
 use std::collections::{HashSet, VecDeque};
 use std::io::{self, BufRead};
 
@@ -23,9 +23,9 @@ const LEFT_OUT: &str = "{ More than 16 MiB of text, left out } *";
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Chunk {
     /// Tag pairs, with what stands behind them unless it is movetext, and odd lines between them.
-    pub tags: Vec<Numbered>,
+    pub tags: Vec<NumberedLine>,
     /// The moves.
-    pub moves: Vec<Numbered>,
+    pub moves: Vec<NumberedLine>,
     /// More than [`LARGEST_GAME`]: the moves are [`LEFT_OUT`].
     pub is_too_large: bool,
 }
@@ -34,7 +34,7 @@ impl Chunk {
     /// The lines as they were.
     #[must_use]
     pub fn raw(&self) -> String {
-        let lines = |lines: &[Numbered]| -> String {
+        let lines = |lines: &[NumberedLine]| -> String {
             lines.iter().map(|line| format!("{}\n", line.text.trim_end())).collect()
         };
         let (tags, moves) = (lines(&self.tags), lines(&self.moves));
@@ -126,12 +126,12 @@ impl<R: BufRead> Chunks<R> {
             let (of_tags, behind) = divided(&text);
             let moves = self.begins_movetext(behind).then(|| behind.to_owned());
             let text = if moves.is_some() { of_tags.to_owned() } else { text };
-            self.game.add_tags(Numbered { number, text });
+            self.game.add_tags(NumberedLine { number, text });
             if let Some(text) = moves {
-                self.game.add_moves(Numbered { number, text });
+                self.game.add_moves(NumberedLine { number, text });
             }
         } else if !empty || self.game.inside {
-            self.game.add_moves(Numbered { number, text });
+            self.game.add_moves(NumberedLine { number, text });
             // Whatever its rest has opened.
             self.game.inside &= extent != Extent::TooLong;
         } else {
@@ -198,11 +198,11 @@ impl ChunkDraft {
         let is_too_large = self.size > LARGEST_GAME || extent == Extent::TooLong;
         if is_too_large && !self.chunk.is_too_large {
             self.chunk.is_too_large = true;
-            self.chunk.moves = vec![Numbered { number: 0, text: LEFT_OUT.to_owned() }];
+            self.chunk.moves = vec![NumberedLine { number: 0, text: LEFT_OUT.to_owned() }];
         }
     }
 
-    fn add_tags(&mut self, line: Numbered) {
+    fn add_tags(&mut self, line: NumberedLine) {
         self.names.extend(name_of(&line.text));
         if !self.chunk.is_too_large {
             self.chunk.tags.push(line);
@@ -211,7 +211,7 @@ impl ChunkDraft {
         self.gap = false;
     }
 
-    fn add_moves(&mut self, line: Numbered) {
+    fn add_moves(&mut self, line: NumberedLine) {
         let Scan { inside, ended, .. } = scan(&line.text, self.inside, self.ended);
         (self.inside, self.ended) = (inside, ended);
         self.begun = true;

@@ -113,10 +113,10 @@ fn push_line(text: &mut String, line: TextLine) {
 }
 
 /// Two bytes of UTF-16.
-type Unit = fn([u8; 2]) -> u16;
+type Utf16Unit = fn([u8; 2]) -> u16;
 
 /// The byte order of UTF-16, by its mark; without one, a text that begins in ASCII has a NUL in each pair.
-fn wide(head: &[u8]) -> Option<Unit> {
+fn wide(head: &[u8]) -> Option<Utf16Unit> {
     match head {
         [0xff, 0xfe, ..] => Some(u16::from_le_bytes),
         [0xfe, 0xff, ..] => Some(u16::from_be_bytes),
@@ -129,7 +129,7 @@ fn wide(head: &[u8]) -> Option<Unit> {
 /// UTF-16 as UTF-8.
 struct Utf16<R> {
     input: R,
-    unit: Unit,
+    unit: Utf16Unit,
     /// The first half of a pair.
     high: Option<u16>,
     /// Characters that are read, and how many of their bytes are consumed.
@@ -140,7 +140,7 @@ struct Utf16<R> {
 }
 
 impl<R: BufRead> Utf16<R> {
-    fn new(input: R, unit: Unit) -> Utf16<R> {
+    fn new(input: R, unit: Utf16Unit) -> Utf16<R> {
         Utf16 { input, unit, high: None, ready: String::new(), consumed: 0, fault: None }
     }
 

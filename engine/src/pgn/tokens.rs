@@ -7,7 +7,7 @@ pub const RESULTS: [&str; 4] = ["1-0", "0-1", "1/2-1/2", "*"];
 
 /// A line of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Numbered {
+pub struct NumberedLine {
     /// Counted from 1.
     pub number: usize,
     /// Without its line end.
@@ -77,10 +77,10 @@ const IDLE: [&str; 12] =
     ["e.p.", "ep", "e.p", "ch", "ch.", "+", "++", "#", "mate", "dis", "dbl", "D"];
 
 /// Hands the words of these lines to `each`, in order: all of them at once would take many times their text.
-pub fn for_each_token(lines: &[Numbered], mut each: impl FnMut(Token)) {
+pub fn for_each_token(lines: &[NumberedLine], mut each: impl FnMut(Token)) {
     // The text of a comment not closed yet, and its first line.
     let mut comment: Option<(usize, String)> = None;
-    for Numbered { number, text } in lines {
+    for NumberedLine { number, text } in lines {
         let mut rest = text.as_str();
         let line = *number;
         if comment.is_none() && rest.starts_with('%') {
@@ -261,7 +261,7 @@ mod tests {
         let lines: Vec<_> = text
             .lines()
             .zip(1..)
-            .map(|(text, number)| Numbered { number, text: text.to_owned() })
+            .map(|(text, number)| NumberedLine { number, text: text.to_owned() })
             .collect();
         let said = |token: &Token| match &token.kind {
             TokenKind::Move(_, word) => word.clone(),

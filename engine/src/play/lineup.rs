@@ -45,7 +45,7 @@ struct LineupPlayer {
 }
 
 /// The players' results at one budget.
-pub struct Look {
+pub struct BudgetResults {
     /// By player.
     pub players: Vec<Snapshot<Action>>,
 }
@@ -121,7 +121,7 @@ impl Lineup {
     ///
     /// # Errors
     /// A network failed.
-    pub fn look(&mut self, game: &Game) -> Result<Vec<Look>, EvalError> {
+    pub fn look(&mut self, game: &Game) -> Result<Vec<BudgetResults>, EvalError> {
         let mut looks = [Vec::new(), Vec::new()];
         for at in 0..self.players.len() {
             let share = share(self.nodes, self.players.len(), at);
@@ -144,6 +144,6 @@ impl Lineup {
                 look.push(found);
             }
         }
-        Ok(looks.into_iter().map(|players| Look { players }).collect())
+        Ok(looks.into_iter().map(|players| BudgetResults { players }).collect())
     }
 }

@@ -180,7 +180,7 @@ pub fn read_whole_text(path: &Path) -> Result<String, FileError> {
 
 /// A file that a command reads or writes, and the argument that names it.
 #[derive(Clone, Copy, Debug)]
-pub struct Named<'a> {
+pub struct NamedFile<'a> {
     /// Such as `--out`.
     pub argument: &'a str,
     /// The file.
@@ -233,9 +233,12 @@ impl std::error::Error for OutputError {}
 ///
 /// # Errors
 /// Names the first such output.
-pub fn check_outputs(inputs: &[Named<'_>], outputs: &[Named<'_>]) -> Result<(), OutputError> {
+pub fn check_outputs(
+    inputs: &[NamedFile<'_>],
+    outputs: &[NamedFile<'_>],
+) -> Result<(), OutputError> {
     check_shared(inputs, outputs)?;
-    outputs.iter().try_for_each(|Named { argument, path }| {
+    outputs.iter().try_for_each(|NamedFile { argument, path }| {
         check_writable(path).map_err(|why| OutputError::Unwritable((*argument).to_owned(), why))
     })
 }
@@ -245,10 +248,13 @@ pub fn check_outputs(inputs: &[Named<'_>], outputs: &[Named<'_>]) -> Result<(), 
 ///
 /// # Errors
 /// Names the first such output.
-pub fn check_shared(inputs: &[Named<'_>], outputs: &[Named<'_>]) -> Result<(), OutputError> {
+pub fn check_shared(
+    inputs: &[NamedFile<'_>],
+    outputs: &[NamedFile<'_>],
+) -> Result<(), OutputError> {
     let mut taken: HashMap<PathBuf, &str> = HashMap::new();
     taken.extend(inputs.iter().map(|input| (identity(input.path), input.argument)));
-    for Named { argument, path } in outputs {
+    for NamedFile { argument, path } in outputs {
         let unwritable = |why| OutputError::Unwritable((*argument).to_owned(), why);
         let target = target(path).map_err(unwritable)?;
         for path in [part_of(&target), target] {
@@ -343,12 +349,12 @@ mod tests {
     fn refused(folder: &Path, input: &str, outputs: &[&str]) -> Option<String> {
         let paths: Vec<PathBuf> = outputs.iter().map(|name| folder.join(name)).collect();
         let input = folder.join(input);
-        let outputs: Vec<Named<'_>> = paths
+        let outputs: Vec<NamedFile<'_>> = paths
             .iter()
             .zip(["--out", "--html"])
-            .map(|(path, argument)| Named { argument, path })
+            .map(|(path, argument)| NamedFile { argument, path })
             .collect();
-        let input = Named { argument: "GAME.pgn", path: &input };
+        let input = NamedFile { argument: "GAME.pgn", path: &input };
         check_outputs(&[input], &outputs).err().map(|why| why.to_string())
     }
 

@@ -1,6 +1,6 @@
 //! Limits of this process: requests for threads and memory are granted up to the limits of the machine and of a container.
 
-use super::memory_limit::{self, Read};
+use super::memory_limit::{self, ReadFile};
 use super::workers::cores;
 use std::fmt;
 use std::fs;
@@ -58,7 +58,11 @@ pub fn cache_mb(wanted: usize, hash_mb: usize) -> (usize, Option<CacheShortage>)
 }
 
 /// The same from the files of `/proc` and `/sys`.
-fn cache_mb_of(wanted: usize, hash_mb: usize, read: Read<'_>) -> (usize, Option<CacheShortage>) {
+fn cache_mb_of(
+    wanted: usize,
+    hash_mb: usize,
+    read: ReadFile<'_>,
+) -> (usize, Option<CacheShortage>) {
     let mb = |bytes: u64| usize::try_from(bytes >> 20).unwrap_or(usize::MAX);
     let machine = read(Path::new("/proc/meminfo")).and_then(|text| machine_bytes(&text));
     let resident = machine.into_iter().chain(memory_limit::resident(read)).min();
@@ -78,7 +82,7 @@ pub(crate) fn available_mb() -> Option<usize> {
 }
 
 /// The same in bytes, from the files of `/proc` and `/sys`.
-fn available(read: Read<'_>) -> Option<u64> {
+fn available(read: ReadFile<'_>) -> Option<u64> {
     let machine = read(Path::new("/proc/meminfo")).and_then(|text| machine_bytes(&text));
     machine.into_iter().chain(memory_limit::available(read)).min()
 }

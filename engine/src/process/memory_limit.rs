@@ -4,7 +4,7 @@
 use std::path::{Component, Path};
 
 /// Reads a file; None if there is none.
-pub(super) type Read<'a> = &'a dyn Fn(&Path) -> Option<String>;
+pub(super) type ReadFile<'a> = &'a dyn Fn(&Path) -> Option<String>;
 
 /// The files of one version of control groups (Linux, admin-guide/cgroup-v1/memory.rst and cgroup-v2.rst).
 struct Hierarchy {
@@ -30,18 +30,18 @@ const V2: Hierarchy = Hierarchy {
 };
 
 /// Bytes that the tightest limit leaves; None without a limit.
-pub(super) fn available(read: Read<'_>) -> Option<u64> {
+pub(super) fn available(read: ReadFile<'_>) -> Option<u64> {
     resident(read).into_iter().chain(address_space(read)).min()
 }
 
 /// Bytes that the tightest control group leaves; None without a limit. Memory counts once it is written to.
-pub(super) fn resident(read: Read<'_>) -> Option<u64> {
+pub(super) fn resident(read: ReadFile<'_>) -> Option<u64> {
     let memberships = read(Path::new("/proc/self/cgroup")).unwrap_or_default();
     groups(&memberships).filter_map(|(hierarchy, path)| left(&hierarchy, path, read)).min()
 }
 
 /// Bytes of memory that this process has written to; 0 where the system does not say.
-pub(super) fn written(read: Read<'_>) -> u64 {
+pub(super) fn written(read: ReadFile<'_>) -> u64 {
     let status = read(Path::new("/proc/self/status")).unwrap_or_default();
     field(&status, "VmRSS:").unwrap_or(0).saturating_mul(1024)
 }
@@ -60,7 +60,7 @@ fn groups(text: &str) -> impl Iterator<Item = (Hierarchy, &str)> {
 
 /// Bytes that a group and its ancestors leave. In a container the mount may show the container's group as its root: groups that
 /// are not there are left out.
-fn left(hierarchy: &Hierarchy, group: &str, read: Read<'_>) -> Option<u64> {
+fn left(hierarchy: &Hierarchy, group: &str, read: ReadFile<'_>) -> Option<u64> {
     let group = Path::new(group.trim_start_matches('/'));
     // `..` names a group outside the container's namespace; the root is all that is seen of its ancestors.
     let outside = group.components().any(|part| part == Component::ParentDir);
@@ -73,7 +73,7 @@ fn left(hierarchy: &Hierarchy, group: &str, read: Read<'_>) -> Option<u64> {
 }
 
 /// The limit of one group less its usage, in bytes; None without a limit.
-fn left_in(hierarchy: &Hierarchy, folder: &Path, read: Read<'_>) -> Option<u64> {
+fn left_in(hierarchy: &Hierarchy, folder: &Path, read: ReadFile<'_>) -> Option<u64> {
     let number = |name: &str| bytes(&read(&folder.join(name))?);
     let limit = number(hierarchy.limit)?;
     let statistics = read(&folder.join("memory.stat")).unwrap_or_default();
@@ -98,7 +98,7 @@ fn field(text: &str, name: &str) -> Option<u64> {
 }
 
 /// Bytes that the soft RLIMIT_AS leaves; None without a limit. Memory counts once it is reserved.
-pub(super) fn address_space(read: Read<'_>) -> Option<u64> {
+pub(super) fn address_space(read: ReadFile<'_>) -> Option<u64> {
     let limit = field(&read(Path::new("/proc/self/limits"))?, "Max address space")?;
     let used = field(&read(Path::new("/proc/self/status"))?, "VmSize:").unwrap_or(0);
     Some(limit.saturating_sub(used.saturating_mul(1024)))

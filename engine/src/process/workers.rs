@@ -9,7 +9,7 @@ pub static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// How many work, and until when.
 #[derive(Clone, Copy, Debug)]
-pub struct Crew<'a> {
+pub struct WorkerLimits<'a> {
     /// Workers, at least one.
     pub count: usize,
     /// Once it is raised, no further task is begun.
@@ -29,7 +29,7 @@ pub fn cores() -> usize {
 /// What `start`, a worker or `listen` says.
 pub fn deal<T: Sync, R: Send, E: Send, W: FnMut(&T) -> Result<R, E>>(
     tasks: &[T],
-    crew: Crew<'_>,
+    crew: WorkerLimits<'_>,
     start: impl Fn() -> Result<W, E> + Sync,
     mut listen: impl FnMut(&T, R) -> Result<(), E>,
 ) -> Result<(), E> {
@@ -74,8 +74,8 @@ mod tests {
     use super::*;
     use std::sync::atomic::AtomicUsize;
 
-    fn crew(count: usize) -> Crew<'static> {
-        Crew { count, stop: &NEVER }
+    fn crew(count: usize) -> WorkerLimits<'static> {
+        WorkerLimits { count, stop: &NEVER }
     }
 
     fn error<T>() -> Result<T, String> {
@@ -135,7 +135,7 @@ mod tests {
             heard += 1;
             Ok(())
         };
-        assert_eq!(deal(&tasks, Crew { count: 1, stop: &stop }, start, listen), Ok(()));
+        assert_eq!(deal(&tasks, WorkerLimits { count: 1, stop: &stop }, start, listen), Ok(()));
         assert_eq!(heard, 11);
     }
 

@@ -108,7 +108,7 @@ impl<'a> Assessor<'a> {
         let policy = &activations.logits.policy[moves.clone()];
         let evaluation =
             evaluation_at(self.evaluator.weights.isa(), activations, moves.clone(), p)?;
-        let known = Known { moves: &example.moves, policy };
+        let known = ScoredMoves { moves: &example.moves, policy };
         judged.choice = choice(self.evaluator, &example.features, &legal, known, &mut self.again);
         judged.policy = &evaluation.policy;
         judged.action_values = &evaluation.action_values;
@@ -119,7 +119,7 @@ impl<'a> Assessor<'a> {
 }
 
 /// Moves that the network has already scored.
-struct Known<'a> {
+struct ScoredMoves<'a> {
     moves: &'a [MoveCode],
     /// Their policy logits.
     policy: &'a [f32],
@@ -132,7 +132,7 @@ fn choice(
     evaluator: &CpuEvaluator,
     features: &Features,
     found: &[MoveCode],
-    known: Known<'_>,
+    known: ScoredMoves<'_>,
     scratch: &mut Activations,
 ) -> Option<MoveCode> {
     let of = |m: &MoveCode| {
@@ -227,7 +227,13 @@ mod tests {
         let policy = activations.logits.policy.clone();
         let best = argmax(&policy).map(|index| legal[index]);
         let mut pick = |found: &[MoveCode], known: &[MoveCode], policy: &[f32]| {
-            choice(&evaluator, &features, found, Known { moves: known, policy }, &mut activations)
+            choice(
+                &evaluator,
+                &features,
+                found,
+                ScoredMoves { moves: known, policy },
+                &mut activations,
+            )
         };
         assert_eq!(pick(&legal, &legal, &policy), best);
         assert_eq!(pick(&legal, &[], &[]), best, "the same without any known move");

@@ -39,7 +39,7 @@ pub(super) fn paths() -> impl Iterator<Item = PathBuf> {
 pub(super) struct Bundled(OsFilesystem);
 
 /// A file in memory.
-struct Memory(&'static [u8]);
+struct MemoryFile(&'static [u8]);
 
 fn find(path: &Path) -> Option<&'static [u8]> {
     let name = path.strip_prefix(FOLDER).ok()?.to_str()?;
@@ -57,13 +57,13 @@ impl Filesystem for Bundled {
 
     fn open(&self, path: &Path) -> io::Result<Box<dyn RandomAccessFile>> {
         match find(path) {
-            Some(bytes) => Ok(Box::new(Memory(bytes))),
+            Some(bytes) => Ok(Box::new(MemoryFile(bytes))),
             None => self.0.open(path),
         }
     }
 }
 
-impl RandomAccessFile for Memory {
+impl RandomAccessFile for MemoryFile {
     fn read_at(&self, buf: &mut [u8], offset: u64, _: ReadHint) -> io::Result<usize> {
         let rest = usize::try_from(offset).ok().and_then(|at| self.0.get(at..)).unwrap_or_default();
         let count = rest.len().min(buf.len());

@@ -19,7 +19,7 @@ use engine::markup::counted;
 use engine::play::network::load;
 use engine::process::errors::FileError;
 use engine::process::files::{
-    Named, check_folder, check_outputs, check_shared, make_folder, read_whole_text, write_whole,
+    NamedFile, check_folder, check_outputs, check_shared, make_folder, read_whole_text, write_whole,
 };
 use engine::process::interrupt::raised_by_ctrl_c;
 use engine::process::progress::answer_ctrl_c;
@@ -95,7 +95,7 @@ impl LeagueArgs {
             _ => out,
         };
         let files = Files { folder: out };
-        files.check(&[Named { argument: "CONFIG.toml", path: &self.config }])?;
+        files.check(&[NamedFile { argument: "CONFIG.toml", path: &self.config }])?;
         if self.report {
             let mut book = Book::default();
             let games = Journal::look(&files.journal(), &plan)?;
@@ -133,7 +133,7 @@ impl LeagueArgs {
         let beside = plan.openings.as_ref().map(|name| folder.join(name));
         let openings = match self.openings.as_ref().or(beside.as_ref()) {
             Some(path) => {
-                files.check(&[Named { argument: "openings", path }])?;
+                files.check(&[NamedFile { argument: "openings", path }])?;
                 read_openings(path, plan.chess960)?
             }
             None => Vec::new(),
@@ -267,12 +267,12 @@ impl Files {
     }
 
     /// Rejects a folder with other files, and outputs that are `inputs`.
-    fn check(&self, inputs: &[Named<'_>]) -> Result<(), Failure> {
+    fn check(&self, inputs: &[NamedFile<'_>]) -> Result<(), Failure> {
         check_folder(&self.folder, &[JOURNAL], &Files::NAMES)?;
         let names = Files::NAMES.iter().chain([&JOURNAL]);
         let paths: Vec<PathBuf> = names.map(|name| self.folder.join(name)).collect();
-        let outputs: Vec<Named<'_>> =
-            paths.iter().map(|path| Named { argument: "--out", path }).collect();
+        let outputs: Vec<NamedFile<'_>> =
+            paths.iter().map(|path| NamedFile { argument: "--out", path }).collect();
         let check = if self.folder.is_dir() { check_outputs } else { check_shared };
         Ok(check(inputs, &outputs)?)
     }
@@ -431,7 +431,7 @@ mod tests {
         fs::write(files.journal(), "").unwrap();
         files.check(&[]).unwrap();
         let path = &folder.join("table.txt");
-        let why = files.check(&[Named { argument: "openings", path }]).unwrap_err().to_string();
+        let why = files.check(&[NamedFile { argument: "openings", path }]).unwrap_err().to_string();
         assert!(why.contains("table.txt") && why.contains("openings"), "{why}");
         fs::remove_dir_all(&folder).unwrap();
     }

@@ -223,8 +223,12 @@ fn run(args: &PlayMatch) -> Result<(), Failure> {
         out.say(format_args!("  {:<24}{verdict} (LLR {llr:.2})", format!("SPRT {elo0} {elo1}")));
     }
     let [first, second] = &names;
-    let facts =
-        csv::Facts { event: &args.event, date: &date, names: [first, second], limits: plan.limits };
+    let facts = csv::RowMetadata {
+        event: &args.event,
+        date: &date,
+        names: [first, second],
+        limits: plan.limits,
+    };
     if let (Some(path), Some(line)) = (&args.csv, csv::line(&facts, &end.tally)) {
         write_result(path, &line)?;
     }

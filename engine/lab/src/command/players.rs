@@ -10,7 +10,7 @@ use engine::process::errors::FileError;
 use engine::process::files::write_whole;
 use engine::process::interrupt::raised_by_ctrl_c;
 use engine::process::progress::progress;
-use engine::process::workers::{Crew, cores, deal};
+use engine::process::workers::{WorkerLimits, cores, deal};
 use nn::Evaluator;
 use nn::checkpoint::Network;
 use nn::evaluator::cpu::CpuEvaluator;
@@ -69,7 +69,7 @@ impl PlayersArgs {
         let parts: Vec<&[u64]> = numbers.chunks(PART).collect();
         let bar = progress(numbers.len());
         let stop = raised_by_ctrl_c()?;
-        let crew = Crew { count: cores(), stop: &stop };
+        let crew = WorkerLimits { count: cores(), stop: &stop };
         let start = || Ok(|part: &&[u64]| play(&team, plan, part));
         let mut played: Vec<(u64, Vec<PolicyGame>)> = Vec::new();
         let done = deal(&parts, crew, start, |part, games| {

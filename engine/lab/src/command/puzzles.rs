@@ -14,7 +14,7 @@ use engine::process::files::csv_field;
 use engine::process::files::write_whole;
 use engine::process::interrupt::raised_by_ctrl_c;
 use engine::process::progress::progress;
-use engine::process::workers::Crew;
+use engine::process::workers::WorkerLimits;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -80,7 +80,7 @@ impl Puzzles {
         let mut score = Score::default();
         let mut failures = "id,rating,fen,played\n".to_owned();
         let stop = raised_by_ctrl_c()?;
-        let crew = Crew { count: self.concurrency, stop: &stop };
+        let crew = WorkerLimits { count: self.concurrency, stop: &stop };
         let done = solve_all(&puzzles, crew, start, |puzzle, tried| {
             score.add(puzzle, &tried);
             if !tried.solved {

@@ -2,7 +2,7 @@
 
 use super::args::{read_fraction, read_openings};
 use crate::diversity::team::report::TeamReport;
-use crate::diversity::team::task::Item;
+use crate::diversity::team::task::TeamItem;
 use crate::diversity::team::{plot, run};
 use crate::measure::puzzles::open::open;
 use crate::measure::puzzles::{Puzzle, Solution};
@@ -13,7 +13,7 @@ use engine::play::lineup::{Lineup, LineupPlan};
 use engine::play::network::Installed;
 use engine::process::interrupt::raised_by_ctrl_c;
 use engine::process::progress::progress;
-use engine::process::workers::{Crew, cores};
+use engine::process::workers::{WorkerLimits, cores};
 use std::path::PathBuf;
 
 /// Compare a team of players with its first player: puzzles solved by each, by anyone, and by each rule's choice.
@@ -82,7 +82,7 @@ impl TeamArgs {
         lineup.names().for_each(|name| out.say(name));
         let bar = progress(items.len());
         let stop = raised_by_ctrl_c()?;
-        let crew = Crew { count: self.concurrency.unwrap_or_else(cores), stop: &stop };
+        let crew = WorkerLimits { count: self.concurrency.unwrap_or_else(cores), stop: &stop };
         let tally = run(&items, &lineup, crew, |_| bar.inc(1));
         bar.finish_and_clear();
         let tally = tally?;
@@ -96,11 +96,11 @@ impl TeamArgs {
     }
 
     /// The positions to search, and whether they have points.
-    fn items(&self) -> Result<(Vec<Item>, bool), Failure> {
+    fn items(&self) -> Result<(Vec<TeamItem>, bool), Failure> {
         if self.positions {
             let openings = read_openings(&self.file, false)?;
             let limit = self.limit.unwrap_or(openings.len());
-            return Ok((spread(openings, limit).into_iter().map(Item::from).collect(), false));
+            return Ok((spread(openings, limit).into_iter().map(TeamItem::from).collect(), false));
         }
         let mut puzzles = open(&self.file, None)?;
         let rated = |puzzle: &Puzzle| {
@@ -114,6 +114,6 @@ impl TeamArgs {
             .iter()
             .any(|puzzle| !matches!(puzzle.task, Solution::Line(_) | Solution::Best { .. }));
         let limit = self.limit.unwrap_or(puzzles.len());
-        Ok((spread(puzzles, limit).into_iter().map(Item::from).collect(), graded))
+        Ok((spread(puzzles, limit).into_iter().map(TeamItem::from).collect(), graded))
     }
 }

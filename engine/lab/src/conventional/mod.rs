@@ -10,7 +10,7 @@ mod refutations;
 pub mod uct;
 
 use engine::play::players::player::{
-    Player, PlayerFound, PlayerQuestion, PlayerWatch, StaticPlayer,
+    Player, PlayerRequest, PlayerResult, PlayerWatch, StaticPlayer,
 };
 use negamax::Pruning;
 use nn::rng::Rng;
@@ -30,14 +30,14 @@ struct RandomMover;
 impl Player for RandomMover {
     fn search(
         &self,
-        question: &PlayerQuestion<'_>,
+        question: &PlayerRequest<'_>,
         _: &mut dyn PlayerWatch,
-    ) -> Option<PlayerFound> {
-        let PlayerQuestion { game, allowed, seed, .. } = *question;
+    ) -> Option<PlayerResult> {
+        let PlayerRequest { game, allowed, seed, .. } = *question;
         let key = game.keys().last().copied().unwrap_or_default();
         let action = *allowed.get(Rng::new(seed ^ key).below(allowed.len().max(1)))?;
         let line = vec![action];
-        Some(PlayerFound { line, win: 0.5, mate_plies: None, depth: 1, seldepth: 1, nodes: 1 })
+        Some(PlayerResult { line, win: 0.5, mate_plies: None, depth: 1, seldepth: 1, nodes: 1 })
     }
 }
 
@@ -46,10 +46,10 @@ struct Negamax(Pruning);
 impl Player for Negamax {
     fn search(
         &self,
-        question: &PlayerQuestion<'_>,
+        question: &PlayerRequest<'_>,
         watch: &mut dyn PlayerWatch,
-    ) -> Option<PlayerFound> {
-        let PlayerQuestion { game, allowed, depth, .. } = *question;
+    ) -> Option<PlayerResult> {
+        let PlayerRequest { game, allowed, depth, .. } = *question;
         negamax::search(&negamax::NegamaxRequest { game, allowed, pruning: self.0, depth }, watch)
     }
 }
@@ -61,10 +61,10 @@ struct Uct {
 impl Player for Uct {
     fn search(
         &self,
-        question: &PlayerQuestion<'_>,
+        question: &PlayerRequest<'_>,
         watch: &mut dyn PlayerWatch,
-    ) -> Option<PlayerFound> {
-        let PlayerQuestion { game, allowed, playouts, rollouts, seed, .. } = *question;
+    ) -> Option<PlayerResult> {
+        let PlayerRequest { game, allowed, playouts, rollouts, seed, .. } = *question;
         let leaf = match self.heuristics {
             true => uct::LeafValue::Heuristics,
             false => uct::LeafValue::Rollouts(rollouts),

@@ -9,7 +9,7 @@ use alphabeta::table::{Bound, INFINITE, MATE, MATES, PvTable, Table, TtEntry};
 use chess::action::Action;
 use chess::ending::{self, by_fifty_moves, key_before};
 use chess::game::Game;
-use engine::play::players::player::{PlayerFound, PlayerWatch};
+use engine::play::players::player::{PlayerResult, PlayerWatch};
 use shakmaty::{Chess, Color, Move, MoveList, Position};
 
 /// Maximum ply.
@@ -42,11 +42,11 @@ pub struct NegamaxRequest<'a> {
 }
 
 /// Iterative deepening until the watch or the depth limit stops it. None without moves.
-pub fn search(question: &NegamaxRequest<'_>, watch: &mut dyn PlayerWatch) -> Option<PlayerFound> {
+pub fn search(question: &NegamaxRequest<'_>, watch: &mut dyn PlayerWatch) -> Option<PlayerResult> {
     let first = *question.allowed.first()?;
     let position = question.game.position();
     let mut tree = NegamaxSearch::new(question, watch);
-    let mut best = PlayerFound {
+    let mut best = PlayerResult {
         line: vec![first],
         win: win(evaluate(position)),
         mate_plies: None,
@@ -57,7 +57,7 @@ pub fn search(question: &NegamaxRequest<'_>, watch: &mut dyn PlayerWatch) -> Opt
     let last = question.depth.unwrap_or(u32::MAX).clamp(1, MAX_PLY as u32 / 2);
     for depth in 1..=last {
         let Some(score) = tree.root(position, depth as i32) else { break };
-        best = PlayerFound {
+        best = PlayerResult {
             line: tree.lines.best().to_vec(),
             win: win(score.clamp(-3000, 3000)),
             mate_plies: (score.abs() >= MATES).then(|| (MATE - score.abs()) * score.signum()),

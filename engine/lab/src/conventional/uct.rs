@@ -7,7 +7,7 @@ use alphabeta::scale::win;
 use chess::action::Action;
 use chess::ending::{by_board, key};
 use chess::game::Game;
-use engine::play::players::player::{PlayerFound, PlayerWatch};
+use engine::play::players::player::{PlayerResult, PlayerWatch};
 use engine::world::RulesWorld;
 use engine::world::rollout::{params, random_game};
 use engine::world::rules::{RulesState, Scoring};
@@ -50,7 +50,7 @@ pub struct UctRequest<'a> {
 }
 
 /// Searches until the watch or the playouts end it. None without moves.
-pub fn search(question: &UctRequest<'_>, watch: &mut dyn PlayerWatch) -> Option<PlayerFound> {
+pub fn search(question: &UctRequest<'_>, watch: &mut dyn PlayerWatch) -> Option<PlayerResult> {
     let UctRequest { game, allowed, leaf, seed, playouts } = *question;
     let world = RulesWorld::new(Arc::new(RandomGames { leaf, seed }), Scoring::Mean, 1.0);
     // Constant exploration, as in UCT.
@@ -68,7 +68,8 @@ pub fn search(question: &UctRequest<'_>, watch: &mut dyn PlayerWatch) -> Option<
         (done, seldepth) = (done + playouts, seldepth.max(plies));
         let Some(line) = lines.into_iter().next() else { break };
         let (win, mate_plies) = (line.value.q(), line.mate_plies);
-        let found = PlayerFound { line: line.moves, win, mate_plies, depth, seldepth, nodes: done };
+        let found =
+            PlayerResult { line: line.moves, win, mate_plies, depth, seldepth, nodes: done };
         // Reports whenever the number of playouts has doubled.
         if done.is_power_of_two() && done >= 16 {
             watch.on_found(&found);
@@ -161,12 +162,12 @@ mod tests {
             false
         }
 
-        fn on_found(&mut self, found: &PlayerFound) {
+        fn on_found(&mut self, found: &PlayerResult) {
             assert!(!found.line.is_empty());
         }
     }
 
-    fn run(fen: &str, leaf: LeafValue, seed: u64, playouts: u64) -> (Game, PlayerFound) {
+    fn run(fen: &str, leaf: LeafValue, seed: u64, playouts: u64) -> (Game, PlayerResult) {
         let game = Game::from_fen(fen, false).unwrap();
         let allowed = game.legal_actions();
         let question =

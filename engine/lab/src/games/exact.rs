@@ -6,13 +6,13 @@ use games::game::Game;
 use games::solver::{Solvable, Solver};
 
 /// Knows the values of positions.
-pub trait Exact<S> {
+pub trait ValueOracle<S> {
     /// The value of each legal move for the side to move: 1 won, 0 drawn, -1 lost. None if `max_nodes` positions did not suffice for
     /// one of them.
     fn verdicts(&mut self, state: &S, max_nodes: u64) -> Option<Vec<(u16, i32)>>;
 }
 
-impl<G: Solvable> Exact<G::State> for Solver<G> {
+impl<G: Solvable> ValueOracle<G::State> for Solver<G> {
     fn verdicts(&mut self, state: &G::State, max_nodes: u64) -> Option<Vec<(u16, i32)>> {
         Solver::verdicts(self, state, max_nodes).ok()
     }
@@ -63,7 +63,7 @@ impl BookSolver {
     }
 }
 
-impl Exact<Discs> for BookSolver {
+impl ValueOracle<Discs> for BookSolver {
     fn verdicts(&mut self, state: &Discs, max_nodes: u64) -> Option<Vec<(u16, i32)>> {
         let mut verdicts = Vec::new();
         for action in Game::moves(&self.game, state) {

@@ -1,7 +1,7 @@
 //! Positions whose exact result the solver knows, and the share of them in which a player keeps the value.
 
 use super::error::{LearnError, read_own_text};
-use super::exact::{BookSolver, Exact, published_hex};
+use super::exact::{BookSolver, ValueOracle, published_hex};
 use engine::process::errors::FileError;
 use engine::process::files::write_whole;
 use games::connect4::{ConnectFour, Discs};
@@ -27,7 +27,7 @@ const RANDOM_SHARE: f64 = 0.4;
 /// A game that a solver knows.
 pub trait Solved: Game + Clone {
     /// Its solver; None if the board is too large.
-    fn solver(&self) -> Option<Box<dyn Exact<Self::State>>>;
+    fn solver(&self) -> Option<Box<dyn ValueOracle<Self::State>>>;
     /// The ply from which on a position takes a few seconds at most.
     fn first_solved_ply(&self) -> usize;
     /// Published values of the first moves, as [`Solved::first_moves`] has them.
@@ -46,7 +46,7 @@ pub trait Solved: Game + Clone {
 }
 
 impl Solved for ConnectFour {
-    fn solver(&self) -> Option<Box<dyn Exact<Discs>>> {
+    fn solver(&self) -> Option<Box<dyn ValueOracle<Discs>>> {
         let solver = Solver::new(*self, TABLE_BYTES);
         if (self.columns, self.rows) == BookSolver::SIZE {
             return Some(Box::new(BookSolver::new(solver)));
@@ -65,7 +65,7 @@ impl Solved for ConnectFour {
 }
 
 impl Solved for Hex {
-    fn solver(&self) -> Option<Box<dyn Exact<Stones>>> {
+    fn solver(&self) -> Option<Box<dyn ValueOracle<Stones>>> {
         let solver = Solver::new(HexSolver::new(self.clone())?, TABLE_BYTES);
         Some(Box::new(solver))
     }
@@ -238,7 +238,7 @@ pub(super) fn generated(values: &[(u16, i32)], random: &mut Rng) -> Vec<u16> {
 /// The solved positions of one game; one alone of a random game, for neighbouring positions differ little.
 fn one_game<G: Solved>(
     game: &G,
-    solver: &mut dyn Exact<G::State>,
+    solver: &mut dyn ValueOracle<G::State>,
     kind: Kind,
     random: &mut Rng,
 ) -> Vec<ExamPosition> {

@@ -9,7 +9,7 @@ use super::progress::{self, GenerationRow};
 use super::record::{GameRecord, RecordError, read_games, samples};
 use super::reference::elo;
 use super::sample::Sample;
-use super::selfplay::{Cast, GenerationPlayer, Play};
+use super::selfplay::{GenerationPlayer, GenerationPlayers, Play};
 use super::settings::{CONFIG, Settings, check_settings};
 use super::teacher::Teacher;
 use super::team::labels::labelled;
@@ -259,7 +259,11 @@ impl<'a, G: Solved> Run<'a, G> {
             Ok(Cached::new(self.game, player.map_err(|why| self.unfit(why))?))
         });
         let networks: Vec<Cached<BoardNet>> = players.collect::<Result<_, LearnError>>()?;
-        let cast = Cast { networks: &networks, table: self.table.as_ref(), starts: &self.starts };
+        let cast = GenerationPlayers {
+            networks: &networks,
+            table: self.table.as_ref(),
+            starts: &self.starts,
+        };
         let part = self.folder.join("games.jsonl");
         let mut journal = JournalFile::open(&part)?;
         let bytes = journal.read()?;

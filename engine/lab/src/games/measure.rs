@@ -1,7 +1,7 @@
 //! A network against exact results: sets of solved positions, and games against a perfect player; and matches of two networks.
 
 use super::error::LearnError;
-use super::exact::Exact;
+use super::exact::ValueOracle;
 use super::exam::{ExamPosition, Kind, Marks, Solved, mark, questions, share, without_search};
 use super::learned::{Tracked, imagining, track};
 use super::openings;
@@ -202,7 +202,7 @@ pub fn solved_positions<G: Solved>(
 fn first_against_perfect<G: Solved>(
     game: &G,
     mut first: impl FnMut(&G::State) -> Option<u16>,
-    solver: &mut dyn Exact<G::State>,
+    solver: &mut dyn ValueOracle<G::State>,
     number: usize,
 ) -> usize {
     let mut random = Rng::new(split_mix(number as u64));

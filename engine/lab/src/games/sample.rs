@@ -36,7 +36,7 @@ impl<S> Sample<S> {
 }
 
 /// How a sample is used in one batch.
-pub(super) struct Use<'a, S: Clone> {
+pub(super) struct SampleUse<'a, S: Clone> {
     pub sample: Cow<'a, Sample<S>>,
     /// Index of the symmetry.
     pub image: usize,
@@ -101,7 +101,7 @@ impl Batch {
     pub fn new<G: Game>(
         game: &G,
         grid: &Grid,
-        uses: &[Use<'_, G::State>],
+        uses: &[SampleUse<'_, G::State>],
         buckets: &Buckets,
     ) -> Batch {
         let (n, a, cells) = (uses.len(), grid.moves.len(), grid.cells());
@@ -123,7 +123,7 @@ impl Batch {
             intrinsic: vec![f32::NAN; n * INTRINSIC],
         };
         for (i, used) in uses.iter().enumerate() {
-            let Use { sample, marked, .. } = used;
+            let SampleUse { sample, marked, .. } = used;
             let image = &grid.images[used.image];
             let number =
                 |action: u16| image.moves[usize::from(game.in_view(&sample.state, action))];

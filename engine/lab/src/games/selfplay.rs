@@ -55,7 +55,7 @@ pub fn noise_alpha<G: Game>(game: &G) -> f32 {
 
 /// The player of a generation's games.
 #[derive(Clone, Copy)]
-pub struct Cast<'a> {
+pub struct GenerationPlayers<'a> {
     /// By player.
     pub networks: &'a [Cached<BoardNet>],
     /// Opponents and rewards, of a team.
@@ -67,7 +67,7 @@ pub struct Cast<'a> {
 /// Plays games of one generation, one after the other.
 pub struct GenerationPlayer<'a, G: Game> {
     game: G,
-    cast: Cast<'a>,
+    cast: GenerationPlayers<'a>,
     searcher: Searcher<PlayerWorld<'a, G>>,
     play: &'a Play,
     /// Seed of the generation.
@@ -78,7 +78,7 @@ pub struct GenerationPlayer<'a, G: Game> {
 impl<'a, G: Game + Clone> GenerationPlayer<'a, G> {
     pub fn new(
         game: &G,
-        cast: Cast<'a>,
+        cast: GenerationPlayers<'a>,
         play: &'a Play,
         seed: u64,
         stop: &'a AtomicBool,

@@ -1,7 +1,7 @@
 //! Games of the solver, from which paper 000's networks learned (appendix B): some moves are random, the others keep the value. Every
 //! position has exact labels.
 
-use super::exact::Exact;
+use super::exact::ValueOracle;
 use super::exam::{SOLVER_NODES, Solved, generated};
 use super::record::{GameRecord, Turn};
 use nn::rng::{Rng, split_mix};
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Plays games of one generation, one after the other.
 pub struct Teacher<'a, G: Solved> {
     game: &'a G,
-    solver: Box<dyn Exact<G::State>>,
+    solver: Box<dyn ValueOracle<G::State>>,
     /// Seed of the generation.
     seed: u64,
     stop: &'a AtomicBool,

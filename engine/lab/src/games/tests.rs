@@ -5,9 +5,9 @@ use super::gradient::Gradient;
 use super::learn::{LearnLimit, learn};
 use super::measure::mark_search;
 use super::record::{GameRecord, Turn, read_games};
-use super::sample::{Batch, Sample, Use};
+use super::sample::{Batch, Sample, SampleUse};
 use super::settings::Settings;
-use super::twin::Twin;
+use super::twin::AutodiffNet;
 use games::connect4::ConnectFour;
 use games::game::Game;
 use games::hex::Hex;
@@ -37,10 +37,13 @@ fn states<G: Game>(game: &G, count: usize) -> Vec<G::State> {
     states
 }
 
-fn uses<S: Clone>(samples: &[Sample<S>], marked: impl Fn(&S) -> Option<u16>) -> Vec<Use<'_, S>> {
+fn uses<S: Clone>(
+    samples: &[Sample<S>],
+    marked: impl Fn(&S) -> Option<u16>,
+) -> Vec<SampleUse<'_, S>> {
     samples
         .iter()
-        .map(|sample| Use {
+        .map(|sample| SampleUse {
             sample: Cow::Borrowed(sample),
             image: 0,
             marked: marked(&sample.state),
@@ -70,7 +73,7 @@ fn compare<G: Game>(game: &G, count: usize, channels: usize, player: usize) {
         .collect();
     let uses = uses(&samples, |state| game.moves(state).last().copied());
     let batch = Batch::new(game, &grid, &uses, &Buckets::new(0.75));
-    let twin = Twin::new(&network.layout, &network.values, &grid);
+    let twin = AutodiffNet::new(&network.layout, &network.values, &grid);
     let logits = twin.forward(&batch);
     let read = |tensor: burn::tensor::Tensor<1>| tensor.inner().try_into_vec_as::<f32>().unwrap();
     let expected = [
@@ -131,19 +134,19 @@ fn compare_gradients<G: Game>(game: &G) {
         samples.push(Sample { state, policy, values, score, player, intrinsic });
     }
     let image = |i: usize| i % grid.images.len();
-    let uses: Vec<Use<'_, G::State>> = samples
+    let uses: Vec<SampleUse<'_, G::State>> = samples
         .iter()
         .enumerate()
         .map(|(i, sample)| {
             let marked = game.moves(&sample.state).last().copied().filter(|_| i % 4 == 1);
-            Use { sample: Cow::Borrowed(sample), image: image(i), marked }
+            SampleUse { sample: Cow::Borrowed(sample), image: image(i), marked }
         })
         .collect();
     let batch = Batch::new(game, &grid, &uses, &Buckets::new(0.75));
     let NetworkFile { layout, values, .. } = &network;
     let (mut own, mut burns) = (vec![0.0; layout.len], vec![0.0; layout.len]);
     let losses = Gradient { layout, values, grid: &grid }.add(&batch, 11, &mut own);
-    let expected = Twin::new(layout, values, &grid).gradient(&batch, 11, &mut burns);
+    let expected = AutodiffNet::new(layout, values, &grid).gradient(&batch, 11, &mut burns);
     for (loss, expected) in losses.iter().zip(expected) {
         assert!(*loss > 0.0 && (loss / expected - 1.0).abs() < 1e-4, "{losses:?} {expected}");
     }

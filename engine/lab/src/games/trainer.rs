@@ -3,7 +3,7 @@
 use super::error::LearnError;
 use super::gradient::Gradient;
 use super::losses::LOSSES;
-use super::sample::{Batch, Sample, Use};
+use super::sample::{Batch, Sample, SampleUse};
 use games::game::{Game, Grid};
 use games::net::NetworkFile;
 use nn::kernels::Isa;
@@ -108,7 +108,7 @@ impl Trainer {
         let (mut sums, mut grads) = (Losses::default(), vec![0.0; self.network.layout.len]);
         for done in 0..steps {
             grads.fill(0.0);
-            let uses: Vec<Use<'_, G::State>> =
+            let uses: Vec<SampleUse<'_, G::State>> =
                 (0..training.batch).map(|_| choose(game, &grid, window, &mut random)).collect();
             let losses = self.gradient(game, &grid, &uses, &mut grads);
             let marked = uses.iter().filter(|used| used.marked.is_some()).count() as f64;
@@ -145,12 +145,12 @@ impl Trainer {
         &self,
         game: &G,
         grid: &Grid,
-        uses: &[Use<'_, G::State>],
+        uses: &[SampleUse<'_, G::State>],
         grads: &mut [f32],
     ) -> Losses {
         let NetworkFile { layout, values, .. } = &self.network;
         let gradient = Gradient { layout, values, grid };
-        let part = |chunk: &[Use<'_, G::State>]| {
+        let part = |chunk: &[SampleUse<'_, G::State>]| {
             let mut grads = vec![0.0; layout.len];
             let batch = Batch::new(game, grid, chunk, &self.buckets);
             (gradient.add(&batch, uses.len(), &mut grads), grads)
@@ -222,7 +222,7 @@ fn choose<'a, G: Game>(
     grid: &Grid,
     window: &'a [Sample<G::State>],
     random: &mut Rng,
-) -> Use<'a, G::State> {
+) -> SampleUse<'a, G::State> {
     let image = random.below(grid.images.len());
     loop {
         let sample = Cow::Borrowed(&window[random.below(window.len())]);
@@ -233,10 +233,10 @@ fn choose<'a, G: Game>(
                 sample
             };
             let marked = Some(marked(game, &sample.state, random));
-            return Use { sample, image, marked };
+            return SampleUse { sample, image, marked };
         }
         if !sample.policy.is_empty() || random.chance(UNSEARCHED) {
-            return Use { sample, image, marked: None };
+            return SampleUse { sample, image, marked: None };
         }
     }
 }

@@ -17,7 +17,7 @@ use std::ops::Range;
 const EPSILON: f32 = 1e-5;
 
 /// Parameters as leaves of autodiff.
-pub(super) struct Twin<'a> {
+pub(super) struct AutodiffNet<'a> {
     layout: &'a Layout,
     grid: &'a Grid,
     device: Device,
@@ -37,15 +37,15 @@ pub(super) struct Logits {
     pub intrinsic: Option<Tensor<2>>,
 }
 
-impl<'a> Twin<'a> {
-    pub fn new(layout: &'a Layout, values: &[f32], grid: &'a Grid) -> Twin<'a> {
+impl<'a> AutodiffNet<'a> {
+    pub fn new(layout: &'a Layout, values: &[f32], grid: &'a Grid) -> AutodiffNet<'a> {
         let device = Device::flex().autodiff();
         let leaf = |range: &Range<usize>| {
             let data = TensorData::new(values[range.clone()].to_vec(), [range.len()]);
             Tensor::<1>::from_data(data, &device).require_grad()
         };
         let leaves = layout.params.iter().map(|param| leaf(&param.range)).collect();
-        Twin { layout, grid, device, leaves }
+        AutodiffNet { layout, grid, device, leaves }
     }
 
     fn param<const D: usize>(&self, range: &Range<usize>, shape: [usize; D]) -> Tensor<D> {

@@ -9,7 +9,7 @@ use chess::game::Game;
 use engine::process::errors::wraps;
 use engine::process::interrupt::while_reading;
 use engine::process::progress::progress;
-use engine::process::workers::{Crew, cores, deal};
+use engine::process::workers::{WorkerLimits, cores, deal};
 use nn::EvalError;
 use nn::encode::canonical_moves;
 use nn::rng::{Rng, split_mix};
@@ -177,7 +177,7 @@ impl<M: Method> Harvest<M> {
         let bar = progress(usize::try_from(self.count).unwrap_or(usize::MAX));
         bar.set_position(held);
         let count = self.concurrency.unwrap_or_else(cores);
-        let crew = Crew { count, stop: &self.stop };
+        let crew = WorkerLimits { count, stop: &self.stop };
         while held < self.count && !self.stop.load(Ordering::Relaxed) {
             let mut tasks = Vec::new();
             while tasks.len() < CHUNK {

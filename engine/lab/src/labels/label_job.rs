@@ -9,7 +9,7 @@ use engine::process::files::{JournalFile, OpenError, is_cut_journal, whole_lines
 use engine::process::interrupt::while_reading;
 use engine::process::progress::progress;
 use engine::process::shard::Shard;
-use engine::process::workers::{Crew, cores, deal};
+use engine::process::workers::{WorkerLimits, cores, deal};
 use nn::files::is_packed;
 use nn::rng::Rng;
 use std::collections::HashSet;
@@ -118,7 +118,7 @@ impl Labelling {
         };
         let count = self.concurrency.unwrap_or_else(cores);
         let mut labelled = all - left.len();
-        let crew = Crew { count, stop: &self.stop };
+        let crew = WorkerLimits { count, stop: &self.stop };
         let result = deal(&left, crew, start, |_, label: LabelledPosition| {
             out.append_line(&label.to_line())?;
             bar.inc(1);

@@ -10,7 +10,7 @@ use engine::process::errors::wraps;
 use engine::process::interrupt::while_reading;
 use engine::process::progress::progress;
 use engine::process::shard::Shard;
-use engine::process::workers::{Crew, cores, deal};
+use engine::process::workers::{WorkerLimits, cores, deal};
 use nn::encode::canonical_moves;
 use nn::encode::moves::canonical_move;
 use nn::rng::scramble;
@@ -257,7 +257,7 @@ impl Relabelling {
             })
         };
         let numbered: Vec<(usize, &MavgGame)> = tasks.iter().enumerate().collect();
-        let crew = Crew { count: self.concurrency.unwrap_or_else(cores), stop: &self.stop };
+        let crew = WorkerLimits { count: self.concurrency.unwrap_or_else(cores), stop: &self.stop };
         let mut new = vec![None; tasks.len()];
         let result = deal(&numbered, crew, start, |_, (at, label)| {
             new[at] = Some(label);

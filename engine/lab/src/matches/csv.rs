@@ -13,7 +13,7 @@ pub const HEAD: &str = "event,date,first,second,first_limit,second_limit,games,w
 
 /// Metadata of a row.
 #[derive(Clone, Copy, Debug)]
-pub struct Facts<'a> {
+pub struct RowMetadata<'a> {
     pub event: &'a str,
     /// `2026.01.31`.
     pub date: &'a str,
@@ -23,7 +23,7 @@ pub struct Facts<'a> {
 
 /// A row with line end. None without games.
 #[must_use]
-pub fn line(facts: &Facts<'_>, tally: &Tally) -> Option<String> {
+pub fn line(facts: &RowMetadata<'_>, tally: &Tally) -> Option<String> {
     let MatchStatistics { score, elo, error, los } = tally.judgement()?;
     let [first, second] = facts.names;
     let mut fields =
@@ -53,7 +53,8 @@ mod tests {
     #[test]
     fn a_line_has_the_columns_of_the_head() {
         let limits = [Limit::Nodes(400), "10+0.1".parse().unwrap()];
-        let facts = Facts { event: "a \"b\"", date: "2026.01.31", names: ["new", "old"], limits };
+        let facts =
+            RowMetadata { event: "a \"b\"", date: "2026.01.31", names: ["new", "old"], limits };
         assert_eq!(line(&facts, &Tally::default()), None);
         let mut tally = Tally::default();
         (tally.wins, tally.draws, tally.pairs) = (1, 1, [0, 0, 0, 1, 0]);

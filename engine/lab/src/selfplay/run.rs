@@ -10,7 +10,7 @@ use engine::play::network::Network;
 use engine::process::errors::wraps;
 use engine::process::progress::progress;
 use engine::process::shard::Shard;
-use engine::process::workers::{Crew, cores, deal};
+use engine::process::workers::{WorkerLimits, cores, deal};
 use nn::Evaluator;
 use nn::evaluator::cached::Cached;
 use nn::rng::split_mix;
@@ -123,7 +123,7 @@ impl SelfPlay {
         let mut played = SelfPlaySummary { games: held, ..SelfPlaySummary::default() };
         // Games that were faster than one with a smaller number.
         let mut early = BTreeMap::new();
-        let crew = Crew { count: self.concurrency.unwrap_or(usual), stop: &self.stop };
+        let crew = WorkerLimits { count: self.concurrency.unwrap_or(usual), stop: &self.stop };
         let result = deal(&numbers, crew, start, |number, game| {
             let Some(game) = game else { return Ok(()) };
             early.insert(*number, game);

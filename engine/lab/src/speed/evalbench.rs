@@ -1,8 +1,8 @@
 //! `mavka-lab evalbench`: positions per second of a network on this machine, by precision and batch, against
 //! the machine's own matrix-product peak measured in the same run on the same threads.
 
-use super::stages::{Asked, Budget, Peaks};
-use super::timing::{Load, product_of_512, rate};
+use super::stages::{Budget, Peaks, ThreadWork};
+use super::timing::{TimingLoad, product_of_512, rate};
 use crate::measure::MeasureError;
 use crate::plots::{Curve, Picture};
 use clap::Args;
@@ -58,7 +58,7 @@ pub struct EvalBench {
 }
 
 /// One way to compute, with its name in the table.
-struct Way {
+struct ComputeVariant {
     name: String,
     evaluator: Box<dyn Evaluator>,
 }
@@ -78,7 +78,7 @@ impl EvalBench {
         let gpu = !is_cpu(&device);
         let threads = self.threads.unwrap_or_else(|| if gpu { 2 } else { cores() }).max(1);
         let time = Duration::from_secs_f64(self.seconds.clamp(0.1, 600.0));
-        let load = Load { threads, time };
+        let load = TimingLoad { threads, time };
         let c = &network.layout.config;
         let flops = c.flops();
         say(format!(
@@ -104,7 +104,7 @@ impl EvalBench {
         ));
         let positions = sample_positions();
         let mut curves = Vec::new();
-        for Way { name, evaluator } in self.ways(&network, device)? {
+        for ComputeVariant { name, evaluator } in self.ways(&network, device)? {
             let mut points = Vec::new();
             for batch in self.batches(&*evaluator) {
                 let queries = queries(&positions, batch);
@@ -135,7 +135,7 @@ impl EvalBench {
     fn stages(
         &self,
         network: &Network,
-        load: Load,
+        load: TimingLoad,
         say: &mut dyn FnMut(String),
     ) -> Result<(), MeasureError> {
         if self.flex || self.device.is_by_burn(&pick(self.device).0) {
@@ -149,7 +149,7 @@ impl EvalBench {
         let mut drawn = None;
         for arithmetic in self.arithmetics(|way| way.available(isa)) {
             let budget = Budget::measure(
-                &Asked { network, method: Method { isa, arithmetic }, queries: &queries },
+                &ThreadWork { network, method: Method { isa, arithmetic }, queries: &queries },
                 load,
                 peaks,
             )?;
@@ -178,16 +178,16 @@ impl EvalBench {
         all.iter().map(|&batch| batch.max(1)).collect()
     }
 
-    fn ways(&self, network: &Network, device: Device) -> Result<Vec<Way>, MeasureError> {
+    fn ways(&self, network: &Network, device: Device) -> Result<Vec<ComputeVariant>, MeasureError> {
         if self.flex || self.device == Backend::BurnCpu {
             let evaluator = Box::new(BurnEvaluator::new(network, &device)?);
-            return Ok(vec![Way { name: "flex".to_owned(), evaluator }]);
+            return Ok(vec![ComputeVariant { name: "flex".to_owned(), evaluator }]);
         }
         let cpu = is_cpu(&device);
         let has = |way: Arithmetic| {
             if cpu { way.available(self.isa()) } else { way == Arithmetic::Single }
         };
-        let way = |arithmetic: Arithmetic| -> Result<Way, MeasureError> {
+        let way = |arithmetic: Arithmetic| -> Result<ComputeVariant, MeasureError> {
             let name = match arithmetic {
                 Arithmetic::Single => "single",
                 Arithmetic::Bf16 => "bf16",
@@ -200,7 +200,7 @@ impl EvalBench {
             } else {
                 return Err(refused(format!("{name} on a GPU, expected single")));
             };
-            Ok(Way { name: name.to_owned(), evaluator })
+            Ok(ComputeVariant { name: name.to_owned(), evaluator })
         };
         self.arithmetics(has).into_iter().map(way).collect()
     }

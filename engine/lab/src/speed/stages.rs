@@ -2,7 +2,7 @@
 //! is its operations at this machine's peak or its bytes at the speed of the second-level cache, whichever
 //! is more. Peaks are measured in the same run on the same threads.
 
-use super::timing::{Load, on_threads, product_of_512, rate};
+use super::timing::{TimingLoad, on_threads, product_of_512, rate};
 use crate::measure::MeasureError;
 use crate::plots::Bars;
 use nn::checkpoint::Network;
@@ -31,7 +31,7 @@ pub(super) struct Peaks {
 
 impl Peaks {
     /// Measures each.
-    pub(super) fn measure(isa: Isa, load: Load) -> Peaks {
+    pub(super) fn measure(isa: Isa, load: TimingLoad) -> Peaks {
         let each = |work: &(dyn Fn() -> f64 + Sync)| rate(load, work) / load.threads as f64;
         Peaks {
             single: each(&|| product_of_512(isa)),
@@ -76,7 +76,7 @@ fn copy() -> f64 {
 
 /// Work of a stage for one position.
 #[derive(Clone, Copy, Default)]
-struct Work {
+struct StageWork {
     /// Operations in products of weights over all tokens.
     trunk: f64,
     /// Operations in other products.
@@ -86,26 +86,26 @@ struct Work {
 }
 
 /// The work of `stage`, with 35 legal moves; of decoding nothing is known.
-fn work(stage: Stage, layout: &Layout, arithmetic: Arithmetic) -> Work {
+fn work(stage: Stage, layout: &Layout, arithmetic: Arithmetic) -> StageWork {
     let c = &layout.config;
     let (tokens, layers) = (TOKENS as f64, c.layers as f64);
     let (width, ffn) = (c.width as f64, c.ffn as f64);
     // A float read, and what is written for it: a byte, or floats.
     let element =
         |floats: f64| if arithmetic == Arithmetic::Int8 { 5.0 } else { 4.0 + 4.0 * floats };
-    let trunk = |inputs: f64, outputs: f64| Work {
+    let trunk = |inputs: f64, outputs: f64| StageWork {
         trunk: 2.0 * tokens * inputs * outputs,
-        ..Work::default()
+        ..StageWork::default()
     };
-    let times = |n: f64, work: Work| Work {
+    let times = |n: f64, work: StageWork| StageWork {
         trunk: n * work.trunk,
         other: n * work.other,
         bytes: n * work.bytes,
     };
-    let bytes = |bytes: f64| Work { bytes, ..Work::default() };
-    let other = |other: f64| Work { other, ..Work::default() };
+    let bytes = |bytes: f64| StageWork { bytes, ..StageWork::default() };
+    let other = |other: f64| StageWork { other, ..StageWork::default() };
     match stage {
-        Stage::Outside => Work::default(),
+        Stage::Outside => StageWork::default(),
         Stage::Embedding => bytes(12.0 * tokens * width),
         Stage::Norm => bytes((2.0 * layers + 1.0) * tokens * width * element(2.0)),
         Stage::Qkv => times(layers, trunk(width, 3.0 * width)),
@@ -115,9 +115,9 @@ fn work(stage: Stage, layout: &Layout, arithmetic: Arithmetic) -> Work {
                 let rest = TOKENS * bias.channels * bias.hidden + bias.hidden * mixed;
                 let rest = other(2.0 * (rest + mixed * TOKENS * TOKENS) as f64);
                 let compress = trunk(width, bias.channels as f64);
-                times(layers, Work { trunk: compress.trunk, ..rest })
+                times(layers, StageWork { trunk: compress.trunk, ..rest })
             }
-            None => Work::default(),
+            None => StageWork::default(),
         },
         Stage::Attention => other(layers * 4.0 * tokens * tokens * width),
         Stage::Output => times(layers, trunk(width, width)),
@@ -146,7 +146,7 @@ pub(super) struct Budget {
 }
 
 /// The work of every thread.
-pub(super) struct Asked<'a> {
+pub(super) struct ThreadWork<'a> {
     pub(super) network: &'a Network,
     pub(super) method: Method,
     pub(super) queries: &'a [Query<'a>],
@@ -158,11 +158,11 @@ impl Budget {
     /// # Errors
     /// The network's output is not finite.
     pub(super) fn measure(
-        asked: &Asked<'_>,
-        load: Load,
+        asked: &ThreadWork<'_>,
+        load: TimingLoad,
         peaks: Peaks,
     ) -> Result<Budget, MeasureError> {
-        let Asked { network, method, queries } = *asked;
+        let ThreadWork { network, method, queries } = *asked;
         let (evaluator, arithmetic) = (CpuEvaluator::with(network, method), method.arithmetic);
         let parts = on_threads(load.threads, || evaluator.measure(queries, load.time));
         let parts: Vec<_> = parts.into_iter().collect::<Result<_, EvalError>>()?;

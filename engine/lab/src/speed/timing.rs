@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 /// How much is done for one figure.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Load {
+pub(super) struct TimingLoad {
     /// At once, each doing the same.
     pub(super) threads: usize,
     /// How long each works.
@@ -25,7 +25,7 @@ pub(super) fn on_threads<R: Send>(threads: usize, work: impl Fn() -> R + Sync) -
 }
 
 /// Runs `work` on every thread for a while; the sum of what it returns, per second.
-pub(super) fn rate(Load { threads, time }: Load, work: impl Fn() -> f64 + Sync) -> f64 {
+pub(super) fn rate(TimingLoad { threads, time }: TimingLoad, work: impl Fn() -> f64 + Sync) -> f64 {
     let run = || {
         let start = Instant::now();
         let mut done = 0.0;

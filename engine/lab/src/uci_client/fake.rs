@@ -1,7 +1,7 @@
 //! A scripted engine in memory, with a clock that advances only while a caller waits.
 
 use super::player::{Fault, Player, Timeouts};
-use super::transport::{Received, Transport};
+use super::transport::{ReadOutcome, Transport};
 use chess::game::Game;
 use shakmaty::{Chess, Position};
 use std::collections::VecDeque;
@@ -83,27 +83,27 @@ impl Transport for Fake {
         Ok(())
     }
 
-    fn receive(&mut self, timeout: Duration) -> Received {
+    fn receive(&mut self, timeout: Duration) -> ReadOutcome {
         if self.closed {
-            return Received::Closed;
+            return ReadOutcome::Closed;
         }
         let limit = self.clock + timeout;
         match self.coming.front() {
             Some(&(at, _)) if at <= limit => {}
             _ => {
                 self.clock = limit;
-                return Received::Silence;
+                return ReadOutcome::Silence;
             }
         }
         let Some((at, text)) = self.coming.pop_front() else {
-            return Received::Silence;
+            return ReadOutcome::Silence;
         };
         self.clock = self.clock.max(at);
         if text == "EOF" {
             self.closed = true;
-            return Received::Closed;
+            return ReadOutcome::Closed;
         }
-        Received::Line { text, at }
+        ReadOutcome::Line { text, at }
     }
 
     fn now(&self) -> Duration {

@@ -1,7 +1,7 @@
 //! UCI client of one engine: handshake, options, searches, timeouts. Independent of the rules of chess.
 
 use super::answer::SearchAnswer;
-use super::transport::{Received, Transport};
+use super::transport::{ReadOutcome, Transport};
 use chess::quote::quote;
 use std::fmt;
 use std::time::Duration;
@@ -290,9 +290,9 @@ impl<T: Transport> Player<T> {
         loop {
             let left = deadline.saturating_sub(self.transport.now());
             let (text, at) = match self.transport.receive(left) {
-                Received::Line { text, at } => (text, at),
-                Received::Silence => return Ok(false),
-                Received::Closed => return Err(self.crashed()),
+                ReadOutcome::Line { text, at } => (text, at),
+                ReadOutcome::Silence => return Ok(false),
+                ReadOutcome::Closed => return Err(self.crashed()),
             };
             match self.parse(&text) {
                 Some(Answer::BestMove(BestMove { best, ponder })) => {
@@ -331,12 +331,12 @@ impl<T: Transport> Player<T> {
     fn line(&mut self, command: &'static str, deadline: Duration) -> Result<String, Fault> {
         let left = deadline.saturating_sub(self.transport.now());
         match self.transport.receive(left) {
-            Received::Line { text, at } if at <= deadline => {
+            ReadOutcome::Line { text, at } if at <= deadline => {
                 self.parse(&text);
                 Ok(text)
             }
-            Received::Line { .. } | Received::Silence => Err(self.stalled(command)),
-            Received::Closed => Err(self.crashed()),
+            ReadOutcome::Line { .. } | ReadOutcome::Silence => Err(self.stalled(command)),
+            ReadOutcome::Closed => Err(self.crashed()),
         }
     }
 
@@ -364,7 +364,7 @@ impl<T: Transport> Player<T> {
         // An engine may end itself before its output is read.
         let deadline = self.transport.now() + LAST_WORDS_TIME;
         while self.transport.now() < deadline
-            && let Received::Line { text, .. } = self.transport.receive(LAST_WORDS_TIME)
+            && let ReadOutcome::Line { text, .. } = self.transport.receive(LAST_WORDS_TIME)
         {
             self.parse(&text);
         }

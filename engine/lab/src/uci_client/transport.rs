@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 /// Result of a read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Received {
+pub enum ReadOutcome {
     /// A line without its end, and the time of its arrival on this transport's clock.
     Line { text: String, at: Duration },
     /// Timeout.
@@ -31,7 +31,7 @@ pub trait Transport: Send {
     fn send(&mut self, line: &str) -> io::Result<()>;
 
     /// Reads the next line. Blocks for at most `timeout`.
-    fn receive(&mut self, timeout: Duration) -> Received;
+    fn receive(&mut self, timeout: Duration) -> ReadOutcome;
 
     /// Monotonic time of this transport's clock.
     fn now(&self) -> Duration;
@@ -131,11 +131,11 @@ impl Transport for Process {
         stdin.flush()
     }
 
-    fn receive(&mut self, timeout: Duration) -> Received {
+    fn receive(&mut self, timeout: Duration) -> ReadOutcome {
         match self.lines.recv_timeout(timeout) {
-            Ok((text, at)) => Received::Line { text, at: at.duration_since(self.started) },
-            Err(RecvTimeoutError::Timeout) => Received::Silence,
-            Err(RecvTimeoutError::Disconnected) => Received::Closed,
+            Ok((text, at)) => ReadOutcome::Line { text, at: at.duration_since(self.started) },
+            Err(RecvTimeoutError::Timeout) => ReadOutcome::Silence,
+            Err(RecvTimeoutError::Disconnected) => ReadOutcome::Closed,
         }
     }
 
@@ -187,7 +187,7 @@ mod tests {
         let script = "cut -d' ' -f5 /proc/$$/stat; echo $$";
         let mut process = Process::spawn("sh", ["-c", script]).unwrap();
         let mut read_line = || match process.receive(Duration::from_secs(60)) {
-            Received::Line { text, .. } => text,
+            ReadOutcome::Line { text, .. } => text,
             other => panic!("{other:?}"),
         };
         assert_eq!(read_line(), read_line());

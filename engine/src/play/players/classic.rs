@@ -1,7 +1,7 @@
 //! The players beside the tree search under the limits of a `go`, their clock and their reports: [`alphabeta`], and
 //! those that an executable brings ([`super::player`]).
 
-use super::player::{Player, PlayerFound, PlayerQuestion, PlayerWatch};
+use super::player::{Player, PlayerRequest, PlayerResult, PlayerWatch};
 use super::steadiness::Steadiness;
 use crate::output::Output;
 use crate::play::clock::limits::Limits;
@@ -49,7 +49,7 @@ impl ClassicSearch<'_> {
     /// The same of a player that the executable brings; `rollouts` are its random games for each leaf.
     #[must_use]
     pub fn run_player(&self, player: &dyn Player, rollouts: usize) -> Option<Snapshot<Action>> {
-        let question = PlayerQuestion {
+        let question = PlayerRequest {
             game: self.game,
             allowed: self.allowed,
             depth: self.limits.depth,
@@ -60,18 +60,18 @@ impl ClassicSearch<'_> {
         player.search(&question, &mut self.watching()).as_ref().map(snapshot)
     }
 
-    fn watching(&self) -> Watching<'_> {
-        Watching { search: self, done: false }
+    fn watching(&self) -> PlayerReporter<'_> {
+        PlayerReporter { search: self, done: false }
     }
 }
 
-struct Watching<'a> {
+struct PlayerReporter<'a> {
     search: &'a ClassicSearch<'a>,
     /// The search has its answer.
     done: bool,
 }
 
-impl Watching<'_> {
+impl PlayerReporter<'_> {
     fn tell(&mut self, snapshot: Snapshot<Action>) {
         let ClassicSearch { limits, signal, reporter, output, timekeeper, .. } = self.search;
         output.block(&reporter.infos(&snapshot, signal.since_go()));
@@ -84,7 +84,7 @@ impl Watching<'_> {
     }
 }
 
-impl PlayerWatch for Watching<'_> {
+impl PlayerWatch for PlayerReporter<'_> {
     fn is_over(&mut self, nodes: u64) -> bool {
         let ClassicSearch { limits, signal, .. } = self.search;
         if signal.is_over() {
@@ -101,14 +101,14 @@ impl PlayerWatch for Watching<'_> {
         spent || self.done || limits.nodes.is_some_and(|most| nodes >= most)
     }
 
-    fn on_found(&mut self, found: &PlayerFound) {
+    fn on_found(&mut self, found: &PlayerResult) {
         self.tell(snapshot(found));
     }
 }
 
 /// [`AlphaBeta::search`] under the same limits. It ends between two depths once most of the time has gone.
 struct Deepening<'a> {
-    watching: Watching<'a>,
+    watching: PlayerReporter<'a>,
     nodes: u64,
     steadiness: Steadiness,
 }
@@ -157,7 +157,7 @@ fn of_alpha_beta(found: &alphabeta::SearchResult) -> Snapshot<Action> {
     }
 }
 
-fn snapshot(found: &PlayerFound) -> Snapshot<Action> {
+fn snapshot(found: &PlayerResult) -> Snapshot<Action> {
     Snapshot {
         nodes: found.nodes,
         playouts: found.nodes,

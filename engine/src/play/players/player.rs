@@ -15,13 +15,13 @@ pub trait Player {
     /// Searches until `watch` ends it, or it has found all there is. None without moves. Blocks.
     fn search(
         &self,
-        question: &PlayerQuestion<'_>,
+        question: &PlayerRequest<'_>,
         watch: &mut dyn PlayerWatch,
-    ) -> Option<PlayerFound>;
+    ) -> Option<PlayerResult>;
 }
 
 /// A request to a player.
-pub struct PlayerQuestion<'a> {
+pub struct PlayerRequest<'a> {
     /// Its last position is searched.
     pub game: &'a Game,
     /// The root's moves to choose from: legal, and not empty.
@@ -42,12 +42,12 @@ pub trait PlayerWatch {
     fn is_over(&mut self, nodes: u64) -> bool;
 
     /// A better answer is known.
-    fn on_found(&mut self, found: &PlayerFound);
+    fn on_found(&mut self, found: &PlayerResult);
 }
 
 /// The result of a search.
 #[derive(Clone, Debug, PartialEq)]
-pub struct PlayerFound {
+pub struct PlayerResult {
     /// The best line, at least one move.
     pub line: Vec<Action>,
     /// Win probability of the side to move.

@@ -36,12 +36,12 @@ pub(super) struct Slices<'a> {
 pub(super) struct Muon {
     rows: usize,
     cols: usize,
-    parts: Vec<Part>,
+    parts: Vec<MatrixScratch>,
 }
 
 /// Scratch of one matrix `[rows, cols]`.
 #[derive(Default)]
-struct Part {
+struct MatrixScratch {
     step: Vec<f32>,
     next: Vec<f32>,
     gram: Vec<f32>,
@@ -86,7 +86,7 @@ by_isa! {
 impl Muon {
     /// For a parameter of these sizes with `parts` matrices side by side.
     pub(super) fn new(rows: usize, stride: usize, parts: usize) -> Muon {
-        let scratch = (0..parts).map(|_| Part::default()).collect();
+        let scratch = (0..parts).map(|_| MatrixScratch::default()).collect();
         Muon { rows, cols: stride / parts, parts: scratch }
     }
 
@@ -118,14 +118,14 @@ impl Muon {
     }
 }
 
-impl Part {
+impl MatrixScratch {
     /// Five Newton-Schulz steps of the quintic iteration with Jordan's coefficients: singular values of `step`,
     /// `[rows, cols]`, end up between about 0.7 and 1.2.
     fn orthogonalise(&mut self, rows: usize, cols: usize, method: Method) {
         const A: f32 = 3.4445;
         const B: f32 = -4.7750;
         const C: f32 = 2.0315;
-        let Part { step: x, next, gram, square } = self;
+        let MatrixScratch { step: x, next, gram, square } = self;
         let length = ops::dot(method.isa, x, x).sqrt() + 1e-12;
         x.iter_mut().for_each(|v| *v /= length);
         // Use the smaller Gram matrix: X Xᵀ if wide, Xᵀ X if tall.
@@ -170,7 +170,7 @@ mod tests {
     }
 
     fn orthogonal(x: &[f32], rows: usize, cols: usize, arithmetic: Arithmetic) -> Vec<f32> {
-        let mut part = Part { step: x.to_vec(), ..Part::default() };
+        let mut part = MatrixScratch { step: x.to_vec(), ..MatrixScratch::default() };
         part.orthogonalise(rows, cols, Method::widest(arithmetic));
         part.step
     }

@@ -1,7 +1,7 @@
 //! Trains a decoder: batches of traces, one optimiser step each, on the burn twin.
 
 use super::batch::Batch;
-use super::twin::{Twin, WriterSums};
+use super::twin::{AutodiffDecoder, WriterSums};
 use crate::network::{Optimizer, OptimizerConfig, Schedule, StepError};
 use burn::tensor::Device;
 use nn::device::guarded;
@@ -71,7 +71,7 @@ impl Lessons {
         let work = |batch: &Batch| {
             guarded(|| {
                 let mut grads = vec![0.0; weights.layout().len];
-                let twin = Twin::new(weights.layout(), weights.values(), device);
+                let twin = AutodiffDecoder::new(weights.layout(), weights.values(), device);
                 let sums = twin.gradient(batch, &counts, &mut grads)?;
                 Ok::<_, StepError>((sums, grads))
             })

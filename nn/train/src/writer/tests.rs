@@ -1,7 +1,7 @@
 //! The decoder by hand against its twin in burn, and batches.
 
 use super::batch::Batch;
-use super::twin::Twin;
+use super::twin::AutodiffDecoder;
 use burn::tensor::Device;
 use nn::encode::MoveCode;
 use nn::rng::Rng;
@@ -28,7 +28,8 @@ fn the_decoder_by_hand_answers_as_its_twin() {
         .collect();
     let batch = Batch::named(&traces, || (0..NAMES).collect());
     assert!(traces.iter().any(|trace| trace.words().len() < batch.l), "nothing is padded");
-    let twin = Twin::new(&WriterLayout::new(), weights.values(), &Device::flex().autodiff());
+    let twin =
+        AutodiffDecoder::new(&WriterLayout::new(), weights.values(), &Device::flex().autodiff());
     let logits = twin.forward(&batch);
     let [kinds, sources, buckets] = [logits.kinds, logits.sources, logits.buckets]
         .map(|tensor| tensor.inner().try_into_vec_as::<f32>().unwrap());
@@ -74,7 +75,8 @@ fn a_long_trace_is_read_by_hand_as_by_its_twin() {
     let batch = Batch::named(&[trace], || (0..NAMES).collect());
     let last = batch.windows.last().unwrap();
     assert!(last.queries.end == words && last.keys.len() < words - 60, "{}", last.keys.len());
-    let twin = Twin::new(&WriterLayout::new(), weights.values(), &Device::flex().autodiff());
+    let twin =
+        AutodiffDecoder::new(&WriterLayout::new(), weights.values(), &Device::flex().autodiff());
     let buckets = twin.forward(&batch).buckets.inner().try_into_vec_as::<f32>().unwrap();
     for (a, b) in by_hand.bucket.iter().zip(&buckets[(words - 1) * 64..]) {
         assert!((a - b).abs() < 1e-3, "{a} {b}");

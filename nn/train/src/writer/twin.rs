@@ -13,7 +13,7 @@ use std::ops::Range;
 const EPSILON: f32 = 1e-5;
 
 /// Parameters on a device, each a leaf of autodiff where the device has it.
-pub(super) struct Twin {
+pub(super) struct AutodiffDecoder {
     layout: WriterLayout,
     device: Device,
     /// In the order of the flat vector.
@@ -66,16 +66,16 @@ impl WriterSums {
     }
 }
 
-impl Twin {
+impl AutodiffDecoder {
     /// # Panics
     /// Where burn does.
-    pub fn new(layout: &WriterLayout, values: &[f32], device: &Device) -> Twin {
+    pub fn new(layout: &WriterLayout, values: &[f32], device: &Device) -> AutodiffDecoder {
         let leaf = |range: &Range<usize>| {
             let data = TensorData::new(values[range.clone()].to_vec(), [range.len()]);
             Tensor::<1>::from_data(data, device).require_grad()
         };
         let leaves = layout.params.iter().map(|param| leaf(&param.range)).collect();
-        Twin { layout: layout.clone(), device: device.clone(), leaves }
+        AutodiffDecoder { layout: layout.clone(), device: device.clone(), leaves }
     }
 
     fn param<const D: usize>(&self, range: &Range<usize>, shape: [usize; D]) -> Tensor<D> {

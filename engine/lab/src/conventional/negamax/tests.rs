@@ -8,7 +8,7 @@ use nn::rng::Rng;
 /// Limits the number of nodes.
 struct Budget {
     nodes: u64,
-    found: Vec<PlayerFound>,
+    found: Vec<PlayerResult>,
 }
 
 impl PlayerWatch for Budget {
@@ -16,7 +16,7 @@ impl PlayerWatch for Budget {
         nodes >= self.nodes
     }
 
-    fn on_found(&mut self, found: &PlayerFound) {
+    fn on_found(&mut self, found: &PlayerResult) {
         self.found.push(found.clone());
     }
 }
@@ -26,7 +26,7 @@ fn run(
     pruning: Pruning,
     depth: Option<u32>,
     nodes: u64,
-) -> (PlayerFound, Vec<PlayerFound>) {
+) -> (PlayerResult, Vec<PlayerResult>) {
     let allowed = game.legal_actions();
     let question = NegamaxRequest { game, allowed: &allowed, pruning, depth };
     let mut budget = Budget { nodes, found: Vec::new() };

@@ -9,27 +9,27 @@ pub mod tally;
 pub mod task;
 
 use crate::measure::MeasureError;
-use engine::play::lineup::{Lineup, Look};
-use engine::process::workers::{Crew, deal};
+use engine::play::lineup::{BudgetResults, Lineup};
+use engine::process::workers::{WorkerLimits, deal};
 use engine::team::{Opinion, TeamRule, choose};
 use mcts::Snapshot;
-use tally::{TeamTally, Tried, View};
-use task::{ContestantResult, Item};
+use tally::{ItemResult, TeamTally, View};
+use task::{ContestantResult, TeamItem};
 
 /// Has a team search all `items` and counts what it finds. `tried` is called after each.
 ///
 /// # Errors
 /// A network failed.
 pub fn run(
-    items: &[Item],
+    items: &[TeamItem],
     lineup: &Lineup,
-    crew: Crew<'_>,
+    crew: WorkerLimits<'_>,
     mut tried: impl FnMut(&TeamTally),
 ) -> Result<TeamTally, MeasureError> {
     let mut tally = TeamTally::new(lineup.players());
     let start = || {
         let mut lineup = lineup.sibling();
-        Ok(move |item: &Item| examine(item, &mut lineup))
+        Ok(move |item: &TeamItem| examine(item, &mut lineup))
     };
     deal(items, crew, start, |_, found| {
         tally.add(found);
@@ -40,7 +40,7 @@ pub fn run(
 }
 
 /// Searches an item's positions until no contestant can solve it any more.
-fn examine(item: &Item, lineup: &mut Lineup) -> Result<Tried, MeasureError> {
+fn examine(item: &TeamItem, lineup: &mut Lineup) -> Result<ItemResult, MeasureError> {
     let contestants = tally::contestants(lineup.players()).len();
     let mut verdicts = vec![ContestantResult::default(); contestants];
     let mut views = None;
@@ -61,13 +61,13 @@ fn examine(item: &Item, lineup: &mut Lineup) -> Result<Tried, MeasureError> {
             break;
         }
     }
-    Ok(Tried { verdicts, views: views.unwrap_or_default(), has_task: item.has_task() })
+    Ok(ItemResult { verdicts, views: views.unwrap_or_default(), has_task: item.has_task() })
 }
 
 fn judge(
-    item: &Item,
+    item: &TeamItem,
     step: &task::Step,
-    look: &Look,
+    look: &BudgetResults,
 ) -> Result<Vec<ContestantResult>, MeasureError> {
     let verdicts = look.players.iter().map(|found| item.judge(step, found));
     Ok(with_choices(verdicts.collect::<Result<Vec<_>, _>>()?, &look.players))

@@ -69,7 +69,7 @@ impl View {
 }
 
 /// One item's end.
-pub struct Tried {
+pub struct ItemResult {
     /// By contestant.
     pub verdicts: Vec<ContestantResult>,
     /// Views of its first position, by budget.
@@ -117,7 +117,7 @@ impl TeamTally {
         TeamTally { players, puzzles: Vec::new(), views: vec![Vec::new(); BUDGETS] }
     }
 
-    pub fn add(&mut self, tried: Tried) {
+    pub fn add(&mut self, tried: ItemResult) {
         if tried.has_task {
             self.puzzles.push(tried.verdicts);
         }

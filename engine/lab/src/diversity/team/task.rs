@@ -11,7 +11,7 @@ use shakmaty::Position;
 
 /// A puzzle, or an opening without a task.
 #[derive(Clone, Debug)]
-pub struct Item {
+pub struct TeamItem {
     /// The positions with the solver to move.
     pub steps: Vec<Step>,
     puzzle: Option<Puzzle>,
@@ -85,8 +85,8 @@ impl ContestantResult {
     }
 }
 
-impl From<Puzzle> for Item {
-    fn from(puzzle: Puzzle) -> Item {
+impl From<Puzzle> for TeamItem {
+    fn from(puzzle: Puzzle) -> TeamItem {
         let mut game = puzzle.game.clone();
         let mut steps = Vec::new();
         match &puzzle.task {
@@ -103,19 +103,19 @@ impl From<Puzzle> for Item {
             }
             _ => steps.push(Step { game, expected: None, is_last: true }),
         }
-        Item { steps, puzzle: Some(puzzle) }
+        TeamItem { steps, puzzle: Some(puzzle) }
     }
 }
 
-impl From<Opening> for Item {
-    fn from(opening: Opening) -> Item {
+impl From<Opening> for TeamItem {
+    fn from(opening: Opening) -> TeamItem {
         let mode = opening.position.castles().mode();
         let game = Game::new(opening.position, mode);
-        Item { steps: vec![Step { game, expected: None, is_last: true }], puzzle: None }
+        TeamItem { steps: vec![Step { game, expected: None, is_last: true }], puzzle: None }
     }
 }
 
-impl Item {
+impl TeamItem {
     /// There is something to solve.
     #[must_use]
     pub fn has_task(&self) -> bool {
@@ -179,12 +179,12 @@ mod tests {
     use super::*;
     use mcts::{Line, Wdl};
 
-    fn item(fen: &str, moves: &str) -> Item {
+    fn item(fen: &str, moves: &str) -> TeamItem {
         let game = Game::from_fen(fen, false).unwrap();
         let mut board = game.clone();
         let line = moves.split(' ').map(|word| board.play_uci(word).unwrap()).collect();
         let task = Solution::Line(line);
-        Item::from(Puzzle { id: String::new(), game, task, rating: None })
+        TeamItem::from(Puzzle { id: String::new(), game, task, rating: None })
     }
 
     fn found(game: &Game, best: &str, q: f32) -> Snapshot<Action> {
@@ -217,7 +217,7 @@ mod tests {
     #[test]
     fn a_value_has_two_margins() {
         let game = Game::from_fen("4k3/8/8/8/8/8/8/R3K3 w Q - 0 1", false).unwrap();
-        let item = Item::from(Puzzle {
+        let item = TeamItem::from(Puzzle {
             id: String::new(),
             game: game.clone(),
             task: Solution::Value(1.0),

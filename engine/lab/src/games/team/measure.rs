@@ -3,7 +3,7 @@
 
 use super::table::TeamState;
 use super::world::{Placed, PlayerWorld};
-use crate::diversity::team::tally::{TeamTally, Tried, View};
+use crate::diversity::team::tally::{ItemResult, TeamTally, View};
 use crate::diversity::team::task::ContestantResult;
 use crate::diversity::team::with_choices;
 use crate::games::cached::Cached;
@@ -126,7 +126,7 @@ pub fn examine<G: Solved>(
         // The first player with all playouts is the first of the second budget.
         let alone = verdicts.get(verdicts.len() / 2).copied();
         tried();
-        Some(Tried {
+        Some(ItemResult {
             verdicts: alone.into_iter().chain(verdicts).collect(),
             views: looks.iter().map(|players| View::of(players)).collect(),
             has_task: true,
@@ -134,7 +134,7 @@ pub fn examine<G: Solved>(
     };
     let matter: Vec<&ExamPosition> =
         questions.iter().filter(|question| question.matters()).collect();
-    let all: Vec<Tried> = matter.par_iter().filter_map(|question| one(question)).collect();
+    let all: Vec<ItemResult> = matter.par_iter().filter_map(|question| one(question)).collect();
     let mut tally = TeamTally::new(team.members.len());
     all.into_iter().for_each(|tried| tally.add(tried));
     tally

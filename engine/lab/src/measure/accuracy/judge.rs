@@ -7,7 +7,7 @@ use crate::labels::label_file::{self, LabelledPosition};
 use crate::measure::MeasureError;
 use chess::action::Action;
 use engine::process::progress::progress;
-use engine::process::workers::{Crew, deal};
+use engine::process::workers::{WorkerLimits, deal};
 use nn::rng::Rng;
 use nn::{EvalError, Evaluator, Query};
 use shakmaty::{Chess, MoveList, Position};
@@ -115,7 +115,7 @@ struct FigureEstimate {
 pub(super) fn measure(
     evaluators: &[&dyn Evaluator],
     path: &Path,
-    crew: Crew<'_>,
+    crew: WorkerLimits<'_>,
 ) -> Result<LabelAgreement, MeasureError> {
     let read = label_file::read(path).map_err(|why| MeasureError::Refused(why.to_string()));
     let (recipe, positions) = read?;
@@ -147,7 +147,7 @@ impl Judged {
     fn new(
         evaluator: &dyn Evaluator,
         positions: &[LabelledPosition],
-        crew: Crew<'_>,
+        crew: WorkerLimits<'_>,
     ) -> Result<Judged, EvalError> {
         let bar = progress(positions.len());
         let numbered: Vec<_> = positions.iter().enumerate().collect();

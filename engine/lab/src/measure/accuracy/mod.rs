@@ -14,7 +14,7 @@ use engine::process::errors::FileError;
 use engine::process::files::write_whole;
 use engine::process::interrupt::while_reading;
 use engine::process::progress::progress;
-use engine::process::workers::{Crew, cores};
+use engine::process::workers::{WorkerLimits, cores};
 use nn::evaluator::cpu::CpuEvaluator;
 use nn::kernels::gemm::Method;
 use nn::{EvalError, Evaluator};
@@ -84,8 +84,8 @@ impl ThreadedNetwork {
         self.stop.load(Ordering::Relaxed)
     }
 
-    fn crew(&self) -> Crew<'_> {
-        Crew { count: self.threads, stop: &self.stop }
+    fn crew(&self) -> WorkerLimits<'_> {
+        WorkerLimits { count: self.threads, stop: &self.stop }
     }
 }
 

@@ -7,7 +7,7 @@ use chess::game::Game;
 use engine::options::settings::Settings;
 use engine::play::players::head_player::{Head, Question};
 use engine::process::progress::progress;
-use engine::process::workers::Crew;
+use engine::process::workers::WorkerLimits;
 use engine::world::rules::RulesState;
 use nn::{EvalError, Evaluator};
 use shakmaty::Position;
@@ -26,7 +26,7 @@ const HEADS: [(&str, Head); 3] = [
 pub(super) fn solve(
     puzzles: &[Puzzle],
     evaluator: &Arc<dyn Evaluator>,
-    crew: Crew<'_>,
+    crew: WorkerLimits<'_>,
 ) -> Result<Vec<(&'static str, Score)>, EvalError> {
     let bar = progress(puzzles.len() * HEADS.len());
     let mut scores = Vec::new();
@@ -118,7 +118,7 @@ mod tests {
     fn every_head_tries_every_puzzle() {
         let puzzles: Vec<Puzzle> = (0..5).map(|_| puzzle()).collect();
         let evaluator: Arc<dyn Evaluator> = Arc::new(nn::evaluator::fake::Uniform);
-        let scores = solve(&puzzles, &evaluator, Crew { count: 2, stop: &NEVER }).unwrap();
+        let scores = solve(&puzzles, &evaluator, WorkerLimits { count: 2, stop: &NEVER }).unwrap();
         assert_eq!(scores.len(), HEADS.len());
         for (name, score) in &scores {
             assert_eq!(score.all.tried, 5, "{name}");
@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn a_broken_network_is_an_error() {
         let evaluator: Arc<dyn Evaluator> = Arc::new(Failing::after(0, Breakdown::Error));
-        assert!(solve(&[puzzle()], &evaluator, Crew { count: 1, stop: &NEVER }).is_err());
+        assert!(solve(&[puzzle()], &evaluator, WorkerLimits { count: 1, stop: &NEVER }).is_err());
     }
 
     #[test]

@@ -10,7 +10,7 @@ use nn::writer::word::{BUCKETS, ITEMS, complement};
 use nn::writer::{Backup, Shape, Trace};
 
 /// How the lists of one trace are made.
-struct Style {
+struct ListStyle {
     /// Largest distance between what a node promises and what its child says.
     noise: usize,
     /// Values are of these alone, if there are any.
@@ -24,7 +24,7 @@ struct Style {
 #[must_use]
 pub fn lesson(shape: Shape, backup: Backup, random: &mut Rng) -> Trace {
     let pick = |random: &mut Rng, from: &[usize]| from[random.below(from.len())];
-    let style = Style {
+    let style = ListStyle {
         noise: pick(random, &[0, 1, 1, 2, 4, 8, 24, 64]),
         few: [&[][..], &[], &[], &[0, 1, 62, 63], &[0, 63, 31, 32], &[63]][random.below(6)],
         short: pick(random, &[0, 0, 20, 60]),
@@ -47,7 +47,7 @@ pub fn lesson(shape: Shape, backup: Backup, random: &mut Rng) -> Trace {
 }
 
 /// Makes up the board that is asked for.
-fn give(trace: &mut Trace, style: &Style, random: &mut Rng) {
+fn give(trace: &mut Trace, style: &ListStyle, random: &mut Rng) {
     let node = trace.asks_for().unwrap_or_default();
     if node > 0 && random.below(100) < style.over {
         // Mated, drawn, no board: mates are what a tie goes to.

@@ -1,7 +1,7 @@
 //! Runs many puzzles in parallel, one solver per worker.
 
 use super::{Attempt, Puzzle, Solver, attempt};
-use engine::process::workers::{Crew, deal};
+use engine::process::workers::{WorkerLimits, deal};
 
 /// Runs all puzzles with several solvers; `listen` is called for each attempt on the calling thread, in order of
 /// completion. Stops at the first error.
@@ -10,7 +10,7 @@ use engine::process::workers::{Crew, deal};
 /// A solver could not be started, or failed.
 pub fn solve_all<S: Solver<Error: Send>>(
     puzzles: &[Puzzle],
-    crew: Crew<'_>,
+    crew: WorkerLimits<'_>,
     start: impl Fn() -> Result<S, S::Error> + Sync,
     mut listen: impl FnMut(&Puzzle, Attempt),
 ) -> Result<(), S::Error> {
@@ -53,7 +53,7 @@ mod tests {
         let all = puzzles(50);
         let mut ids = Vec::new();
         let start = || Ok::<_, String>(answer("e2e4"));
-        solve_all(&all, Crew { count: 3, stop: &NEVER }, start, |puzzle, tried| {
+        solve_all(&all, WorkerLimits { count: 3, stop: &NEVER }, start, |puzzle, tried| {
             assert!(tried.solved);
             ids.push(puzzle.id.parse::<usize>().unwrap());
         })

@@ -19,7 +19,7 @@ pub use sums::{Loss, LossConfig, LossSums};
 use crate::data::Example;
 use nn::cpu::{Activations, HeadGradients};
 use nn::net::Layout;
-use place::Place;
+use place::PositionMoves;
 
 /// Computes the losses of a batch, group by group.
 pub struct Losses<'a> {
@@ -51,7 +51,7 @@ impl Losses<'_> {
             let moves = first..first + example.moves.len();
             first = moves.end;
             let layout = self.layout;
-            let at = &mut Place { example, layout, p, moves, activations, grads };
+            let at = &mut PositionMoves { example, layout, p, moves, activations, grads };
             let share = self.config.action_share(example);
             let actions =
                 values::action_values(at, self.buckets, self.config, share * weight(Loss::Actions));

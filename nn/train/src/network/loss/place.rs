@@ -6,7 +6,7 @@ use nn::net::Layout;
 use std::ops::Range;
 
 /// Position `p` of a pass, whose moves have indices `moves` in it.
-pub(super) struct Place<'a> {
+pub(super) struct PositionMoves<'a> {
     pub example: &'a Example,
     pub layout: &'a Layout,
     pub p: usize,

@@ -1,7 +1,7 @@
 //! Policy losses: which move is best, and what a worse one costs.
 
 use super::entropy::cross_entropy;
-use super::place::Place;
+use super::place::PositionMoves;
 use super::sums::LossConfig;
 use crate::data::Example;
 use nn::numeric::softmax;
@@ -62,7 +62,7 @@ pub fn regrets(example: &Example) -> Vec<f32> {
 ///
 /// The best move alone is paper 001's behavioural cloning (section 3, L_BC). The soft part separates moves that
 /// lose nothing from moves that lose much, which a single label cannot.
-pub(super) fn policy(at: &mut Place<'_>, config: &LossConfig, weight: f32) -> Option<f64> {
+pub(super) fn policy(at: &mut PositionMoves<'_>, config: &LossConfig, weight: f32) -> Option<f64> {
     let target = target(at.example, config);
     if target.is_empty() {
         return None;
@@ -77,7 +77,7 @@ pub(super) fn policy(at: &mut Place<'_>, config: &LossConfig, weight: f32) -> Op
 ///
 /// The cross-entropy against the best move counts a slip between equals like a lost queen; this loss is a
 /// player's cost. Its gradient is a policy gradient with every action's reward known (ours).
-pub(super) fn regret(at: &mut Place<'_>, weight: f32) -> Option<f64> {
+pub(super) fn regret(at: &mut PositionMoves<'_>, weight: f32) -> Option<f64> {
     let regrets = regrets(at.example);
     if regrets.is_empty() {
         return None;

@@ -3,7 +3,7 @@
 
 use super::buckets::Buckets;
 use super::entropy::{bucket_entropy, cross_entropy, one_hot};
-use super::place::Place;
+use super::place::PositionMoves;
 use super::policy::{self, blend};
 use super::sums::LossConfig;
 use crate::data::Example;
@@ -56,7 +56,7 @@ pub fn value_target(
 /// (paper 000, section 2; [`Buckets`] for one-hot and HL-Gauss), averaged over the moves whose value is known.
 /// None if no value is known.
 pub(super) fn action_values(
-    at: &mut Place<'_>,
+    at: &mut PositionMoves<'_>,
     buckets: &Buckets,
     config: &LossConfig,
     weight: f32,
@@ -82,7 +82,7 @@ pub(super) fn action_values(
 ///
 /// Each move's own cross-entropy is minimised by the mean value of such moves; the order of two close moves is
 /// a small part of it. This loss is only about the order.
-pub(super) fn choice(at: &mut Place<'_>, config: &LossConfig, weight: f32) -> Option<f64> {
+pub(super) fn choice(at: &mut PositionMoves<'_>, config: &LossConfig, weight: f32) -> Option<f64> {
     if config.choice <= 0.0 {
         return None;
     }
@@ -111,7 +111,7 @@ pub(super) fn choice(at: &mut Place<'_>, config: &LossConfig, weight: f32) -> Op
 /// Value: cross-entropy of the state's 64 buckets, `[64]`, against the bucketed value (paper 001, section 3,
 /// L_SV; paper 000 uses the same buckets for moves). None if the value is unknown.
 pub(super) fn value(
-    at: &mut Place<'_>,
+    at: &mut PositionMoves<'_>,
     buckets: &Buckets,
     config: &LossConfig,
     weight: f32,
@@ -125,7 +125,7 @@ pub(super) fn value(
 
 /// Result: cross-entropy of lost, drawn and won, `[3]`, against how the game ended for the side to move (paper
 /// 004's z, as three classes). None if the result is unknown.
-pub(super) fn result(at: &mut Place<'_>, weight: f32) -> Option<f64> {
+pub(super) fn result(at: &mut PositionMoves<'_>, weight: f32) -> Option<f64> {
     let row = at.p * RESULTS..(at.p + 1) * RESULTS;
     at.example.result.map(|result| {
         let target: [f32; RESULTS] = one_hot(result.class());

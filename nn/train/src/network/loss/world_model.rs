@@ -2,7 +2,7 @@
 //! (section 2) that are not values.
 
 use super::entropy::{binary, cross_entropy, one_hot};
-use super::place::Place;
+use super::place::PositionMoves;
 use crate::data::Terminal;
 use nn::kernels::{Isa, ops};
 use nn::net::TOKENS;
@@ -26,7 +26,7 @@ pub fn terminal_class(terminal: Terminal) -> usize {
 
 /// Terminal: cross-entropy of ongoing, lost and drawn by the board only, `[3]`: how a search on predicted
 /// states detects the end (paper 000, section 3.1).
-pub(super) fn terminal(at: &mut Place<'_>, weight: f32) -> f64 {
+pub(super) fn terminal(at: &mut PositionMoves<'_>, weight: f32) -> f64 {
     let row = at.p * TERMINALS..(at.p + 1) * TERMINALS;
     let target: [f32; TERMINALS] = one_hot(terminal_class(at.example.terminal));
     let grad = &mut at.grads.terminal[row.clone()];
@@ -35,7 +35,7 @@ pub(super) fn terminal(at: &mut Place<'_>, weight: f32) -> f64 {
 
 /// Legality: binary cross-entropy of every (from, to) pair, `[64, 64]`, and of "moves from here promote" on the
 /// squares that have a move, `[64]`; the sum over all, divided by 64.
-pub(super) fn legality(at: &mut Place<'_>, weight: f32) -> f64 {
+pub(super) fn legality(at: &mut PositionMoves<'_>, weight: f32) -> f64 {
     let logits = &at.activations.logits.legality[at.p * SQUARE..][..SQUARE];
     let weight = weight / TOKENS as f32;
     let grad = &mut at.grads.legality[at.p * SQUARE..][..SQUARE];
@@ -66,7 +66,7 @@ pub(super) fn legality(at: &mut Place<'_>, weight: f32) -> f64 {
 /// Transition: the next board, token by token, `[64, 16]`: cross-entropy of the 13 piece classes and binary
 /// cross-entropy of the three flags (castling rooks, en passant); the sum over tokens, divided by 8. None if the
 /// example is not of the form `MAV(s, a)`.
-pub(super) fn transition(at: &mut Place<'_>, weight: f32) -> Option<f64> {
+pub(super) fn transition(at: &mut PositionMoves<'_>, weight: f32) -> Option<f64> {
     let next = at.example.next.as_ref()?;
     let weight = weight / 8.0;
     let mut sum = 0.0;

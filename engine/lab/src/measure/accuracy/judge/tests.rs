@@ -62,7 +62,7 @@ fn the_built_in_network_is_judged_by_the_projects_labels() {
         arithmetic: nn::precision::Arithmetic::default(),
     };
     let evaluator = nn::evaluator::cpu::CpuEvaluator::with(&network, method);
-    let crew = Crew { count: 2, stop: &engine::process::workers::NEVER };
+    let crew = WorkerLimits { count: 2, stop: &engine::process::workers::NEVER };
     let judged = Judged::new(&evaluator, &positions, crew).unwrap();
     assert_eq!(judged.rows.len(), 24);
     let all: Vec<usize> = (0..24).collect();
