@@ -1,7 +1,7 @@
 //! Finds a graphics card by wgpu: Vulkan, Metal or DirectX 12, whose drivers need no toolkit. Never panics, and waits for
 //! no driver longer than [`PATIENCE`].
 
-use super::Adapter;
+use super::adapter::Adapter;
 use super::guard::{Absent, DeviceError, guarded, quietly};
 use super::probe::{computes, keep_kernels};
 use burn::cubecl::future::block_on;

@@ -22,6 +22,7 @@
 //! something is missing, one line reports it and the CPU is used. The first start compiles kernels before
 //! `readyok`; they are cached.
 
+mod adapter;
 #[cfg(feature = "cuda")]
 mod cuda;
 #[cfg(feature = "gpu")]
@@ -30,6 +31,7 @@ mod guard;
 #[cfg(any(feature = "gpu", feature = "cuda"))]
 mod probe;
 
+pub use adapter::{Adapter, Card};
 pub use burn::tensor::Device;
 use burn::tensor::Tensor;
 use guard::Absent;
@@ -154,17 +156,6 @@ fn graphics_card(_: Backend) -> Result<Device, Absent> {
     Err(Absent::NotBuilt("gpu"))
 }
 
-/// An adapter of wgpu: a card, or software that stands in for one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Adapter {
-    /// As its driver calls it.
-    pub name: String,
-    /// Discrete, integrated, virtual, other or software.
-    pub kind: &'static str,
-    /// Vulkan, Metal or Dx12.
-    pub api: String,
-}
-
 /// The adapters in the order of their numbers, the best kind first. Waits for drivers, 3 seconds at most. None without
 /// the feature `gpu`.
 ///
@@ -175,15 +166,6 @@ pub fn adapters() -> Result<Vec<Adapter>, DeviceError> {
     return graphics::adapters();
     #[cfg(not(feature = "gpu"))]
     Ok(Vec::new())
-}
-
-/// A card that computes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Card {
-    /// As its driver calls it.
-    pub name: String,
-    /// It is no card: its driver computes on the CPU.
-    pub is_software: bool,
 }
 
 /// The card behind `device`, which is open; None for the CPU.
