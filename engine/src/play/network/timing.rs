@@ -22,7 +22,7 @@ const MOST_SIZES: usize = 8;
 const AS_GOOD_AS_ONE: f64 = 1.25;
 
 /// Visits of the tree for each leaf in flight to a device (`docs/src/search.md`, "Leaves in flight").
-const RAMP: u32 = 4;
+const RAMP: u32 = 8;
 
 /// Share of the time left that the leaves in flight may take: the search ends with its last batch. Guess.
 const SHARE_IN_FLIGHT: f64 = 0.25;
