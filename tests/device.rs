@@ -1,6 +1,8 @@
 //! The search on a simulated device: an evaluator that answers by a hash, after as long as a measured card takes for a batch
 //! of that size. It shows what the pool does with a card where there is none.
 
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+
 use engine::Setup;
 use engine::options::settings::Backend;
 use engine::play::network::{Network, NetworkError, Networks, hashed};

@@ -144,7 +144,7 @@ pub struct Pipeline {
     pub lanes: usize,
     /// Leaves in flight from the start: a device takes as long for them as for one. 1..=`most`.
     pub least: usize,
-    /// Leaves of a batch. 1..=[`MAX_BATCH`].
+    /// Leaves of a batch. 1..=1024.
     pub most: usize,
     /// Visits of the tree for each leaf in flight beyond `least`: see [`Params::ramp`]. 1..
     pub ramp: u32,

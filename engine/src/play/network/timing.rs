@@ -28,7 +28,7 @@ const RAMP: u32 = 8;
 const SHARE_IN_FLIGHT: f64 = 0.25;
 
 impl EvalTiming {
-    /// Of a network that answers in `lanes`, and takes the longest time of `measured` for the sizes after them.
+    /// The timing of a network that answers in `lanes`; sizes beyond those `measured` take as long as the largest.
     #[must_use]
     pub fn new(
         single: Duration,
