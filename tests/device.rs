@@ -73,7 +73,8 @@ impl Device {
 fn time(card: Card, rows: usize) -> Duration {
     let (most, longest) = card[card.len() - 1];
     let holds = |rows| card.iter().find(|(size, _)| *size >= rows);
-    let rest = if rows.is_multiple_of(most) { 0.0 } else { holds(rows % most).map_or(0.0, |it| it.1) };
+    let rest =
+        if rows.is_multiple_of(most) { 0.0 } else { holds(rows % most).map_or(0.0, |it| it.1) };
     Duration::from_secs_f64(((rows / most) as f64 * longest + rest) / 1e3)
 }
 
