@@ -25,7 +25,7 @@ const H200: Card = &[(32, 5.1), (256, 7.2), (1024, 12.4)];
 /// A graphics unit inside a processor; made up.
 const INTEGRATED: Card = &[(32, 4.0), (64, 8.0), (256, 30.0)];
 
-/// What goes wrong with a device.
+/// A fault of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Trouble {
     None,
@@ -132,11 +132,11 @@ struct Play {
     trouble: Trouble,
     /// Milliseconds of a side's clock, and of its increment.
     clock: [i64; 2],
-    /// Of both sides.
+    /// Moves of both sides together.
     plies: usize,
 }
 
-/// What came of it.
+/// The result of a [`Play`].
 #[derive(Debug, Default)]
 struct Played {
     playouts: f64,
