@@ -1,7 +1,7 @@
 //! An option: its name, type and range, access to its field of [`Settings`], and what follows a
 //! change.
 
-use crate::options::settings::{Backend, Settings, TeamRule, WorldModel};
+use crate::options::settings::{Backend, PaperAgent, Settings, TeamRule, WorldModel};
 use crate::world::rules::Scoring;
 use mcts::{FinalMove, Fpu};
 
@@ -98,6 +98,7 @@ choice!(WorldModel: Rules "rules", Learned "learned", LearnedTwice "learned-twic
 choice!(FinalMove: Robust "robust", Max "max");
 choice!(Fpu: ActionValue "action-value", ParentQ "parent");
 choice!(Scoring: Mean "mean", Max "max");
+choice!(PaperAgent: Off "off", Dynamic "dynamic", Static "static");
 
 impl Choice for Backend {
     const ALL: &'static [Backend] = &Backend::ALL;

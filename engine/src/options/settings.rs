@@ -76,6 +76,22 @@ impl Search {
     }
 }
 
+/// The agent of paper 000 as it is described there, without what Mavka adds to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PaperAgent {
+    /// Mavka's own search.
+    Off,
+    /// Dynamic virtual counts (section 3.2).
+    Dynamic,
+    /// The paper's baseline: static virtual counts of 10 (appendix A.3).
+    Static,
+}
+
+impl PaperAgent {
+    /// Leaves in flight (appendix A.3).
+    pub const BATCH: usize = 16;
+}
+
 /// The value of every option.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
@@ -139,6 +155,8 @@ pub struct Settings {
     pub state_value_share: f32,
     /// Which summary of a predicted distribution counts.
     pub scoring: Scoring,
+    /// The tree search is the bare one of paper 000.
+    pub paper_agent: PaperAgent,
     /// An alpha-beta search checks the tree search's move (`play::search::blunder_check`).
     pub blunder_check: bool,
     /// Players of the tree search, each with a tree of its own (paper 003); 1 = no team.
@@ -199,6 +217,7 @@ impl Default for Settings {
             // Tuned by 60 games at 100 nodes.
             state_value_share: 0.5,
             scoring: Scoring::Mean,
+            paper_agent: PaperAgent::Off,
             blunder_check: true,
             team: 1,
             team_rule: TeamRule::Value,
@@ -226,7 +245,18 @@ impl Settings {
     /// The tree search's moves are checked for blunders, where it plays by the rules and at full strength.
     #[must_use]
     pub fn checks_blunders(&self) -> bool {
-        self.blunder_check && self.search == Search::Mcts && !self.imagines()
+        let bare = self.paper_agent != PaperAgent::Off;
+        self.blunder_check && self.search == Search::Mcts && !self.imagines() && !bare
+    }
+
+    /// Positions in a minibatch that the options ask for; None = what the device prefers.
+    #[must_use]
+    pub fn minibatch(&self) -> Option<usize> {
+        match (self.minibatch_size, self.paper_agent) {
+            (0, PaperAgent::Off) => None,
+            (0, _) => Some(PaperAgent::BATCH),
+            (size, _) => Some(size),
+        }
     }
 
     /// Players that search: more than one in the tree search with the network alone.

@@ -2,7 +2,7 @@
 //! default, in [`mcts::Params`].
 
 use super::entry::{Choice, Effect, Entry, Kind};
-use crate::options::settings::{Backend, Search, TeamRule, WorldModel};
+use crate::options::settings::{Backend, PaperAgent, Search, TeamRule, WorldModel};
 use crate::world::rules::Scoring;
 use mcts::{FinalMove, Fpu};
 
@@ -281,6 +281,12 @@ pub static HIDDEN: &[Entry] = &[
         kind: check!(trace_by_hand),
         effect: Effect::None,
         help: "Exact minimax over the network's answers writes the internal search; off, the decoder does.",
+    },
+    Entry {
+        name: "PaperAgent",
+        kind: combo!(paper_agent: PaperAgent),
+        effect: Effect::NewTree,
+        help: "The tree search of paper 000 without additions: priors and values by the action values alone, 16 positions in flight from the start, no mate in one by the rules, no blunder check. Its virtual counts are dynamic, or static ones of 10.",
     },
     Entry {
         name: "Team",

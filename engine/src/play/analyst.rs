@@ -180,14 +180,14 @@ impl Analyst {
             }
         };
         let evaluator = &self.network.evaluator;
-        let batch = match (settings.minibatch_size, effort) {
+        let batch = match (settings.minibatch(), effort) {
             // A batch measured on this machine would be another search on the next.
-            (0, Effort::Nodes(_)) => evaluator.preferred_batch(),
-            (0, Effort::Time(_)) => {
+            (None, Effort::Nodes(_)) => evaluator.preferred_batch(),
+            (None, Effort::Time(_)) => {
                 let limits = Limits { budget, ..Limits::default() };
                 batch_within(&limits, self.timing.batch.max(1), self.timing.single)
             }
-            (size, _) => size,
+            (Some(size), _) => size,
         };
         let plan = Plan { playouts, ..Plan::new(settings, self.timing, batch) };
         let mut root = self.session.set_root(&self.network, settings, self.tables.clone(), game);

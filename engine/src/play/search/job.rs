@@ -113,10 +113,7 @@ impl Job {
 
     /// The minibatch of a network of this `timing` on the move's clock, one evaluation now taking `evaluation`.
     pub fn batch(&self, timing: EvalTiming, evaluation: Duration) -> usize {
-        let preferred = match self.settings.minibatch_size {
-            0 => timing.batch.max(1),
-            size => size,
-        };
+        let preferred = self.settings.minibatch().unwrap_or(timing.batch.max(1));
         // A device's batches are bounded by the time left (`Stopper`).
         if timing.lanes > 0 { preferred } else { batch_within(&self.limits, preferred, evaluation) }
     }

@@ -1,7 +1,7 @@
 //! Parameters of the tree search from options, for play and for everything that measures the search that plays.
 
 use crate::fnv::Fnv;
-use crate::options::settings::{Search, Settings};
+use crate::options::settings::{PaperAgent, Search, Settings};
 use crate::play::clock::limits::Limits;
 use crate::world::RulesWorld;
 use crate::world::rollout;
@@ -24,17 +24,30 @@ pub fn search_params(settings: &Settings, batch: usize) -> Params {
             ..rollout::params(rollout::SEED)
         };
     }
-    Params {
+    let own = Params {
         batch,
         contempt: if settings.analyse_mode { 0.0 } else { settings.contempt as f32 / 100.0 },
         ..settings.tree.clone()
+    };
+    let bare = Params { policy_share: 0.0, root_policy_temperature: 0.0, ramp: 1, ..own.clone() };
+    match settings.paper_agent {
+        PaperAgent::Off => own,
+        PaperAgent::Dynamic => bare,
+        PaperAgent::Static => Params { dynamic_virtual: None, ..bare },
     }
 }
 
 /// The rules of chess with `evaluator`'s values, as `settings` want them read and mixed.
 #[must_use]
 pub fn rules_world(evaluator: Arc<dyn Evaluator>, settings: &Settings) -> RulesWorld {
-    RulesWorld::new(evaluator, settings.scoring, settings.state_value_share).with_mates()
+    match settings.paper_agent {
+        PaperAgent::Off => {
+            RulesWorld::new(evaluator, settings.scoring, settings.state_value_share).with_mates()
+        }
+        PaperAgent::Dynamic | PaperAgent::Static => {
+            RulesWorld::new(evaluator, settings.scoring, 0.0)
+        }
+    }
 }
 
 /// Gives `player` of a team a search of its own in this position where it shares another's network: Dirichlet noise of
@@ -58,11 +71,43 @@ pub fn batch_within(limits: &Limits, preferred: usize, evaluation: Duration) -> 
 mod tests {
     use super::*;
     use crate::play::clock::Budget;
+    use crate::world::rules::RulesState;
+    use mcts::{Leaf, Wdl, World};
+    use nn::evaluator::fake::Hashed;
 
     #[test]
     fn default_options_are_the_default_parameters() {
         let params = search_params(&Settings::default(), Params::default().batch);
         assert_eq!(params, Params::default());
+    }
+
+    #[test]
+    fn the_papers_agent_has_action_values_alone() {
+        let of = |paper_agent| {
+            let settings = Settings { paper_agent, ..Settings::default() };
+            search_params(&settings, settings.minibatch().unwrap_or(1))
+        };
+        let dynamic = of(PaperAgent::Dynamic);
+        assert_eq!((dynamic.policy_share, dynamic.batch, dynamic.ramp), (0.0, 16, 1));
+        assert_eq!((dynamic.tau, dynamic.top_k, dynamic.epsilon), (0.1, 5, 0.05));
+        assert!(
+            dynamic.dynamic_virtual.is_some() && of(PaperAgent::Static).dynamic_virtual.is_none()
+        );
+        assert_eq!(of(PaperAgent::Static).static_virtual, 10);
+    }
+
+    #[test]
+    fn the_papers_agent_is_shown_no_mate_and_checks_no_blunders() {
+        let game = Game::from_fen("6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - 0 1", false).unwrap();
+        let sees_mate = |settings: &Settings| {
+            let world = rules_world(Arc::new(Hashed::default()), settings);
+            let leaves = world.evaluate(&[&RulesState::root(&game)]).unwrap();
+            matches!(&leaves[..], [Leaf::Open { value, .. }] if *value == Wdl::WIN)
+        };
+        let own = Settings::default();
+        let papers = Settings { paper_agent: PaperAgent::Dynamic, ..Settings::default() };
+        assert_eq!((sees_mate(&own), sees_mate(&papers)), (true, false));
+        assert_eq!((own.checks_blunders(), papers.checks_blunders()), (true, false));
     }
 
     #[test]
