@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 use shakmaty::san::SanPlus;
 use shakmaty::uci::UciMove;
-use shakmaty::{CastlingMode, CastlingSide, Chess, Move, Position, Role, Square};
+use shakmaty::{CastlingMode, CastlingSide, Chess, File, Move, Position, Role, Square};
 use std::fmt;
 
 /// Origin (6 bits), target (6 bits), promotion (3 bits: 0 none, then knight, bishop, rook, queen).
@@ -103,17 +103,18 @@ impl Action {
     }
 }
 
-/// Castling by the king's target, `e1g1` and its Chess960 forms: the king moves at least two squares.
+/// Castling by the king's target, `e1g1` and its Chess960 forms: the king moves at least two squares, or stands there
+/// already (`g1g1`, as Cute Chess and Stockfish write it without `UCI_Chess960`).
 fn castling_by_kings_target(written: UciMove, position: &Chess) -> Option<Action> {
     let UciMove::Normal { from, to, promotion: None } = written else { return None };
     let mover = position.turn();
     if position.board().king_of(mover) != Some(from)
         || from.rank() != to.rank()
-        || from.distance(to) < 2
+        || from.distance(to) == 1
     {
         return None;
     }
-    let side = CastlingSide::from_king_side(from < to);
+    let side = CastlingSide::from_king_side(from < to || from.file() == File::G && from == to);
     if to.file() != side.king_to_file() {
         return None;
     }
@@ -195,6 +196,23 @@ mod tests {
         let position = position("1k6/8/8/8/8/8/8/1K3R2 w F - 0 1", CastlingMode::Chess960);
         assert_eq!(Action::from_uci("b1g1", &position), Action::from_uci("b1f1", &position));
         assert!(Action::from_uci("b1g1", &position).is_some());
+    }
+
+    #[test]
+    fn a_king_that_stands_on_its_target_castles_there() {
+        for (fen, stays, takes) in [
+            ("4k3/8/8/8/8/8/8/R5KR w HA - 0 1", "g1g1", "g1h1"),
+            ("r1k4r/8/8/8/8/8/8/4K3 b ha - 0 1", "c8c8", "c8a8"),
+        ] {
+            let position = position(fen, CastlingMode::Chess960);
+            assert!(Action::from_uci(takes, &position).is_some(), "{fen}");
+            assert_eq!(Action::from_uci(stays, &position), Action::from_uci(takes, &position));
+        }
+        // No right, no castling; and no other file.
+        let bare = position("4k3/8/8/8/8/8/8/R5KR w - - 0 1", CastlingMode::Chess960);
+        assert_eq!(Action::from_uci("g1g1", &bare), None);
+        let elsewhere = position("4k3/8/8/8/8/8/8/R4K1R w HA - 0 1", CastlingMode::Chess960);
+        assert_eq!(Action::from_uci("f1f1", &elsewhere), None);
     }
 
     #[test]
