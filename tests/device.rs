@@ -153,7 +153,7 @@ impl Play {
         let networks = Arc::new(OnDevice(self.card, self.slowdown, self.trouble));
         let mut session =
             Session::start(Setup { networks, clock: clock.clone(), ..Setup::default() });
-        for option in ["Backend value auto", "BlunderCheck value false", "Threads value 2"] {
+        for option in ["Backend value gpu", "BlunderCheck value false", "Threads value 2"] {
             session.send(&format!("setoption name {option}"));
         }
         session.send("isready");
@@ -198,6 +198,48 @@ fn a_device_that_stalls_or_fails_in_mid_game_loses_no_move() {
         let play = Play { card: H200, slowdown: 1.0, trouble, clock, plies: 4 };
         let played = play.run();
         assert!(played.late == 0 && played.playouts > 0.0, "{trouble:?}: {played:?}");
+    }
+}
+
+/// A processor that takes so long for a position, beside the integrated card.
+struct BesideCpu(Duration);
+
+impl Networks for BesideCpu {
+    fn open(&self, file: Option<&Path>, backend: Backend) -> Result<Network, NetworkError> {
+        let cpu = Slow(self.0);
+        match backend {
+            Backend::Cpu => Ok(Network { evaluator: Arc::new(cpu), ..hashed() }),
+            _ => OnDevice(INTEGRATED, 1.0, Trouble::None).open(file, backend),
+        }
+    }
+}
+
+struct Slow(Duration);
+
+impl Evaluator for Slow {
+    fn evaluate(&self, batch: &[Query<'_>]) -> Result<Vec<Evaluation>, EvalError> {
+        thread::sleep(self.0 * u32::try_from(batch.len()).unwrap());
+        Quick.evaluate(batch)
+    }
+}
+
+#[test]
+fn a_card_that_nobody_asked_for_plays_if_it_is_much_faster_than_the_cpu() {
+    for (cpu, backend, card_plays) in
+        [(0, "auto", false), (0, "gpu", true), (20, "auto", true), (20, "gpu", true)]
+    {
+        let networks = Arc::new(BesideCpu(Duration::from_millis(cpu)));
+        let mut session = Session::start(Setup { networks, ..Setup::default() });
+        session.send("debug on");
+        session.send(&format!("setoption name Backend value {backend}"));
+        session.send("isready");
+        let said = session.drain_until_ready().join("\n");
+        let says = |words: &str| said.contains(words);
+        assert_eq!(says("playing with a simulated device"), card_plays, "{cpu} {backend}: {said}");
+        assert_eq!(says("using the CPU (`Backend` `gpu` takes the card)"), !card_plays, "{said}");
+        session.send("go nodes 50");
+        session.expect("bestmove *");
+        session.finish();
     }
 }
 

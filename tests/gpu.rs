@@ -67,6 +67,7 @@ fn a_card_lost_in_mid_game_leaves_the_game_to_the_cpu() {
     let (device, setup) = Device::wgpu_options().init_with_setup().expect("an adapter");
     let networks = Arc::new(Losable(device));
     let mut session = Session::start(Setup { networks, ..Setup::default() });
+    session.send("setoption name Backend value gpu");
     session.send("isready");
     session.drain_until_ready();
     session.send("position startpos");

@@ -196,7 +196,7 @@ pub static HIDDEN: &[Entry] = &[
         name: "Backend",
         kind: combo!(backend: Backend),
         effect: Effect::None,
-        help: "Device that runs the network: `gpu`, a graphics card by its own driver, in a build with the feature `gpu`; `cuda`, an NVIDIA card by CUDA, in a build with that feature; `burn-cpu`, the CPU by burn's general kernels, far slower. `auto` takes a card if there is one.",
+        help: "Device that runs the network: `gpu`, a graphics card by its own driver, in a build with the feature `gpu`; `cuda`, an NVIDIA card by CUDA, in a build with that feature; `burn-cpu`, the CPU by burn's general kernels, far slower. `auto` takes a card if it is four times as fast as the CPU's threads.",
     },
     Entry {
         name: ADAPTER,

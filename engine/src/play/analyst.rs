@@ -13,6 +13,7 @@ use super::tree::kept_tree::Plan;
 use super::tree::params::batch_within;
 use super::tree::session::SearchSession;
 use crate::options::settings::Settings;
+use crate::process::host;
 use crate::process::time::SystemClock;
 use crate::world::AnyWorld;
 use crate::world::rules::check;
@@ -94,7 +95,9 @@ impl Analyst {
     pub fn new(networks: &dyn Networks, settings: Settings) -> Result<Analyst, NetworkError> {
         let settings = alone(settings);
         let clock = SystemClock::default();
-        let (mut network, timing) = open::open_named(networks, &clock, &Source::of(&settings))?;
+        let source = Source::of(&settings);
+        let (mut network, timing) =
+            open::open_named(networks, &clock, &source, host::threads(settings.threads))?;
         let (cache, shortage) = open::cache(&network, &settings);
         if let Some(shortage) = shortage {
             log::warn!("{shortage}");

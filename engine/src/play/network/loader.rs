@@ -9,6 +9,7 @@ use super::timing::EvalTiming;
 use crate::options::settings::{Backend, Settings};
 use crate::output::Output;
 use crate::play::network::{Network, NetworkError, Networks};
+use crate::process::host;
 use crate::process::time::Clock;
 use nn::EvalError;
 use nn::evaluator::cached::Cached;
@@ -263,6 +264,7 @@ impl NetworkLoader {
         settings: &Settings,
         debug: bool,
     ) -> Ready {
+        let opened = opened.for_threads(host::threads(settings.threads));
         self.report(&opened, debug);
         let Opened { mut network, timing, file, .. } = opened;
         let fallback = network.on_gpu.then(|| self.fallback(file.as_deref(), &network));

@@ -80,7 +80,12 @@ const ON_CARD: &str = ", GPU: ";
 impl Network {
     /// Its name has that of the card that computes it.
     pub(crate) fn names_card(&self) -> bool {
-        self.on_gpu && self.name.contains(ON_CARD)
+        self.on_gpu && self.card().is_some()
+    }
+
+    /// The name of the card that computes it.
+    pub(crate) fn card(&self) -> Option<&str> {
+        self.name.split_once(ON_CARD).map(|(_, card)| card)
     }
 }
 

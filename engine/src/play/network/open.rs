@@ -34,6 +34,54 @@ pub struct Opened {
     pub troubles: Vec<NetworkError>,
     /// It is a network at all.
     pub is_network: bool,
+    /// The same network on the CPU where nobody asked for the card: it plays unless the card is much faster.
+    pub on_cpu: Option<(Network, EvalTiming)>,
+}
+
+impl Opened {
+    /// The one that plays with so many threads.
+    #[must_use]
+    pub fn for_threads(mut self, threads: usize) -> Opened {
+        if let Some((network, timing)) = self.on_cpu.take()
+            && let Some(note) = outrun(&self.network, &self.timing, &timing, threads)
+        {
+            self.troubles.push(note);
+            (self.network, self.timing) = (network, timing);
+        }
+        self
+    }
+}
+
+/// Why the CPU plays with so many threads and not `card`, if so.
+fn outrun(
+    card: &Network,
+    timing: &EvalTiming,
+    cpu: &EvalTiming,
+    threads: usize,
+) -> Option<NetworkError> {
+    timing.is_outrun_by(cpu, threads).then(|| {
+        let speeds = (timing.speed(), cpu.speed() * threads as f64);
+        NetworkError::Backend(format!(
+            "{} evaluates {:.0} positions a second, the CPU {:.0} and knows each before it selects the next; using the CPU (`Backend` `gpu` takes the card)",
+            card.card().unwrap_or("the card"),
+            speeds.0,
+            speeds.1
+        ))
+    })
+}
+
+/// The network of `choice` on the CPU, if the card that computes it was chosen by [`Backend::Auto`].
+fn on_cpu(
+    networks: &dyn Networks,
+    clock: &dyn Clock,
+    choice: (Option<&Path>, Backend),
+    timing: &EvalTiming,
+) -> Option<(Network, EvalTiming)> {
+    if choice.1 != Backend::Auto || timing.lanes == 0 {
+        return None;
+    }
+    let (found, _) = open_first(networks, clock, &[(choice.0, Backend::Cpu)]);
+    found.map(|(_, network, timing)| (network, timing))
 }
 
 impl Source {
@@ -61,11 +109,14 @@ pub fn open_best(networks: &dyn Networks, clock: &dyn Clock, source: Source) -> 
         Some((index, network, timing)) => (Some(index), network, timing),
         None => (None, network::uniform(), EvalTiming::default()),
     };
-    let file = index.and_then(|index| choices[index].0).map(Path::to_owned);
-    Opened { source, network, timing, file, troubles, is_network: index.is_some() }
+    let choice = index.map(|index| choices[index]);
+    let on_cpu = choice.and_then(|choice| on_cpu(networks, clock, choice, &timing));
+    let file = choice.and_then(|choice| choice.0).map(Path::to_owned);
+    Opened { source, network, timing, file, troubles, is_network: index.is_some(), on_cpu }
 }
 
-/// Opens the network of `source`, on the CPU where its device cannot be used, which the log says. Blocks.
+/// Opens the network of `source` for a search with so many threads, on the CPU where its device cannot be used, which the
+/// log says. Blocks.
 ///
 /// # Errors
 /// The network cannot be used.
@@ -73,16 +124,27 @@ pub fn open_named(
     networks: &dyn Networks,
     clock: &dyn Clock,
     source: &Source,
+    threads: usize,
 ) -> Result<(Network, EvalTiming), NetworkError> {
     let choices = [(source.path(), source.backend), (source.path(), Backend::Cpu)];
-    let (found, troubles) = open_first(networks, clock, &choices);
+    let (found, mut troubles) = open_first(networks, clock, &choices);
+    let found =
+        found.map(|(index, card, timing)| match on_cpu(networks, clock, choices[index], &timing) {
+            Some(cpu) => match outrun(&card, &timing, &cpu.1, threads) {
+                Some(note) => {
+                    troubles.push(note);
+                    cpu
+                }
+                None => (card, timing),
+            },
+            None => (card, timing),
+        });
     for trouble in troubles {
         match trouble.is_of_device() {
             true => log::warn!("{trouble}"),
             false => return Err(trouble),
         }
     }
-    let found = found.map(|(_, network, timing)| (network, timing));
     found.ok_or_else(|| NetworkError::Failed("no device computes the network".to_owned()))
 }
 

@@ -24,6 +24,10 @@ const AS_GOOD_AS_ONE: f64 = 1.25;
 /// Visits of the tree for each leaf in flight to a device (`docs/src/search.md`, "Leaves in flight").
 const RAMP: u32 = 8;
 
+/// A device that is not this many times as fast as the CPU's threads plays worse: its leaves are selected without the answers
+/// to those in flight. 64 in flight give away as much with four times the nodes (`docs/src/search.md`). Guess.
+const WORTH: f64 = 4.0;
+
 /// Share of the time left that the leaves in flight may take: the search ends with its last batch. Guess.
 const SHARE_IN_FLIGHT: f64 = 0.25;
 
@@ -57,6 +61,18 @@ impl EvalTiming {
     fn of_batch(&self, size: usize) -> Duration {
         let holds = self.measured().find(|(measured, _)| *measured >= size);
         holds.or(self.measured().last()).map_or(self.single, |(_, time)| time)
+    }
+
+    /// Positions a second, in batches of [`EvalTiming::batch`].
+    #[must_use]
+    pub fn speed(&self) -> f64 {
+        self.batch as f64 / self.of(self.batch).as_secs_f64()
+    }
+
+    /// A device of this timing plays worse than `threads` threads of a CPU of that one.
+    #[must_use]
+    pub fn is_outrun_by(&self, cpu: &EvalTiming, threads: usize) -> bool {
+        self.lanes > 0 && self.speed() < WORTH * threads as f64 * cpu.speed()
     }
 
     fn measured(&self) -> impl DoubleEndedIterator<Item = (usize, Duration)> + '_ {
@@ -115,6 +131,17 @@ mod tests {
         assert_eq!((pipeline.lanes, pipeline.least, pipeline.most), (3, 32, 1024));
         assert_eq!(card().pipeline(16).map(|it| (it.least, it.most)), Some((16, 16)));
         assert_eq!(EvalTiming { lanes: 0, ..card() }.pipeline(1024), None);
+    }
+
+    #[test]
+    fn a_card_plays_where_it_is_much_faster_than_the_threads() {
+        let cpu = EvalTiming::new(ms(0.27), 1, 0, &[(1, ms(0.27))]);
+        assert!((cpu.speed() - 3703.7).abs() < 0.1 && (card().speed() - 82_580.6).abs() < 0.1);
+        assert!(!card().is_outrun_by(&cpu, 2) && card().is_outrun_by(&cpu, 16));
+        let integrated = [(32, ms(4.0)), (64, ms(8.0)), (256, ms(30.0))];
+        let integrated = EvalTiming::new(ms(4.0), 256, 3, &integrated);
+        assert!(integrated.is_outrun_by(&cpu, 1));
+        assert!(!cpu.is_outrun_by(&cpu, 16), "the CPU itself");
     }
 
     #[test]
