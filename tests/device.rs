@@ -224,7 +224,7 @@ impl Evaluator for Slow {
 }
 
 #[test]
-fn a_card_that_nobody_asked_for_plays_if_it_is_much_faster_than_the_cpu() {
+fn a_card_chosen_by_auto_plays_if_it_is_much_faster_than_the_cpu() {
     for (cpu, backend, card_plays) in
         [(0, "auto", false), (0, "gpu", true), (20, "auto", true), (20, "gpu", true)]
     {

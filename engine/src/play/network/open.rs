@@ -34,12 +34,12 @@ pub struct Opened {
     pub troubles: Vec<NetworkError>,
     /// It is a network at all.
     pub is_network: bool,
-    /// The same network on the CPU where nobody asked for the card: it plays unless the card is much faster.
+    /// The same network on the CPU where the card was chosen by [`Backend::Auto`]: it plays unless the card is much faster.
     pub on_cpu: Option<(Network, EvalTiming)>,
 }
 
 impl Opened {
-    /// The one that plays with so many threads.
+    /// The one that plays with this number of threads.
     #[must_use]
     pub fn for_threads(mut self, threads: usize) -> Opened {
         if let Some((network, timing)) = self.on_cpu.take()
@@ -52,7 +52,7 @@ impl Opened {
     }
 }
 
-/// Why the CPU plays with so many threads and not `card`, if so.
+/// Why `threads` threads of the CPU play and not `card`, if they do.
 fn outrun(
     card: &Network,
     timing: &EvalTiming,
@@ -115,7 +115,7 @@ pub fn open_best(networks: &dyn Networks, clock: &dyn Clock, source: Source) -> 
     Opened { source, network, timing, file, troubles, is_network: index.is_some(), on_cpu }
 }
 
-/// Opens the network of `source` for a search with so many threads, on the CPU where its device cannot be used, which the
+/// Opens the network of `source` for a search with `threads` threads, on the CPU where its device cannot be used, which the
 /// log says. Blocks.
 ///
 /// # Errors

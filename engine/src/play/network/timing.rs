@@ -26,7 +26,7 @@ const RAMP: u32 = 8;
 
 /// A device that is not this many times as fast as the CPU's threads plays worse: its leaves are selected without the answers
 /// to those in flight. 64 in flight give away as much with four times the nodes (`docs/src/search.md`). Guess.
-const WORTH: f64 = 4.0;
+const LEAST_GAIN: f64 = 4.0;
 
 /// Share of the time left that the leaves in flight may take: the search ends with its last batch. Guess.
 const SHARE_IN_FLIGHT: f64 = 0.25;
@@ -72,7 +72,7 @@ impl EvalTiming {
     /// A device of this timing plays worse than `threads` threads of a CPU of that one.
     #[must_use]
     pub fn is_outrun_by(&self, cpu: &EvalTiming, threads: usize) -> bool {
-        self.lanes > 0 && self.speed() < WORTH * threads as f64 * cpu.speed()
+        self.lanes > 0 && self.speed() < LEAST_GAIN * threads as f64 * cpu.speed()
     }
 
     fn measured(&self) -> impl DoubleEndedIterator<Item = (usize, Duration)> + '_ {
