@@ -3,10 +3,10 @@
 use super::args::{positive, read_milliseconds, read_option, read_settings};
 use super::output::{Failure, StdoutSink};
 use crate::analyse::collection::Tally;
-use crate::analyse::html::NetworkView;
 use crate::analyse::judge::Glyphs;
 use crate::analyse::review::Rules;
 use crate::analyse::run::{AnalysisOutcome, journal_path};
+use crate::analyse::sees::NetworkView;
 use crate::analyse::{AnalysisTask, Batches, run};
 use crate::eval::look::Inspection;
 use crate::markup::counted;
