@@ -31,6 +31,9 @@ static SCRIPT: LazyLock<String> = LazyLock::new(|| {
     viewer::compact(&(viewer::SCRIPT.to_owned() + &own.concat()))
 });
 
+/// Line of the page behind which the section of a player stands.
+pub const PLAYER_MARK: &str = "<!-- player -->";
+
 /// Heading of the page.
 #[derive(Clone, Debug)]
 pub struct Title {
@@ -80,7 +83,7 @@ pub fn head(title: &Title) -> String {
         "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>\n{}\
          <meta name='viewport' content='width=device-width, initial-scale=1'>\n\
          <title>{heading}</title>\n<style>{}</style></head><body>\n{}\
-         <h1>{heading}</h1>\n<p class='soft'>{by}</p>\n",
+         <h1>{heading}</h1>\n<p class='soft'>{by}</p>\n{PLAYER_MARK}\n",
         policy::of(&[&*SCRIPT], &[&*STYLE]),
         *STYLE,
         pieces()

@@ -5,7 +5,7 @@
 //! which [`phases`] divides; [`annotate`] writes PGN, [`html`] a page ([`moments`] selects turning points, which [`cards`] show,
 //! [`sees`] has the network's view, [`sides`] compares the players, [`openings`] names the opening, [`replay`] fills the board to
 //! click through with the game and its [`lines`], [`move_table`] has all moves, [`curve`], [`clocks`] and [`crate::markup`] draw). [`passes`] searches the positions in parallel at a [`cost`] known before. [`mod@run`]
-//! processes one batch after the other; its outputs are [`growing`].
+//! processes one batch after the other; its outputs are [`growing`]. [`player`] sums up one player's games.
 //!
 //! The search is [`crate::play::analyst`]; UCI is not involved.
 
@@ -28,6 +28,7 @@ pub mod move_table;
 pub mod openings;
 pub mod passes;
 pub mod phases;
+pub mod player;
 pub mod replay;
 pub mod review;
 pub mod run;

@@ -28,7 +28,7 @@ pub fn player(review: &Review<'_>, color: Color) -> String {
 
 /// Table of both players.
 pub fn table(out: &mut String, review: &Review<'_>) {
-    let phases = phases(review);
+    let phases = phases(&review.positions);
     *out += "<table class='sides'><tr><th></th><th>Accuracy</th>";
     for phase in &phases {
         let _ = write!(out, "<th title='{}'>{}</th>", moves(review, &phase.plies), phase.name);

@@ -114,6 +114,7 @@ fn task(out: &Path) -> AnalysisTask<'_> {
         settings: "test",
         out,
         html: None,
+        player: None,
         announce,
         stop,
     }

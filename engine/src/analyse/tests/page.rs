@@ -4,6 +4,7 @@ use super::*;
 use crate::analyse::html::{self, PageStyle, Title};
 use crate::analyse::lines;
 use crate::analyse::review::Review;
+use crate::analyse::run::PlayerTask;
 use crate::eval::look::{InspectedMove, Inspection, PredictedBoard};
 use shakmaty::Square;
 
@@ -177,4 +178,40 @@ fn mistakes_are_given_to_try_with_all_legal_moves() {
             .iter()
             .all(|known| !known.as_str().unwrap().starts_with("g2g4"))
     );
+}
+
+#[test]
+fn a_players_section_begins_the_page_and_has_every_game() {
+    let text = "[White \"Ann\"]\n[Black \"<b>\"]\n[Date \"2026.01.31\"]\n[Result \"0-1\"]\n\n1. f3 e5 2. g4 Qh4# 0-1\n\n\
+                [White \"Bob\"]\n[Black \"ANN\"]\n[Result \"1/2-1/2\"]\n\n1. e4 e5 2. Nf3 Nc6 1/2-1/2\n\n\
+                [White \"Bob\"]\n[Black \"Cid\"]\n\n1. d4 *\n";
+    let games = sound(text);
+    let out = fresh("player");
+    let [page, csv] = ["html", "csv"].map(|ending| out.with_extension(ending));
+    let blind: &dyn Fn(&Game) -> Option<Inspection> = &|_| None;
+    let player = Some(PlayerTask { name: "ann", csv: Some(&csv) });
+    let task = AnalysisTask { html: Some((&page, blind)), player, ..task(&out) };
+    written(of(&games), &analyst(), &task);
+    let text = fs::read_to_string(&page).unwrap();
+    let places = ["<h1>", "id='player'", "<ol>", "id='g1'", "id='g2'", "id='g3'", "</html>"]
+        .map(|part| text.find(part).unwrap_or_else(|| panic!("{part} is not in {text}")));
+    assert!(places.is_sorted(), "{places:?}");
+    assert!(
+        text.contains("<h2>Ann <span class='soft'>2 games</span></h2>\n<p>0 won, 1 drawn, 1 lost.")
+    );
+    assert!(
+        text.contains("<a href='#g1'>1</a><td>2026.01.31<td>White<td>&lt;b&gt;<td>0<td>A00 Barnes")
+    );
+    let rows: Vec<String> = fs::read_to_string(&csv).unwrap().lines().map(str::to_owned).collect();
+    assert_eq!(rows.len(), 1 + 2);
+    assert!(rows[2].starts_with("2,\"\",black,\"Bob\",0.5,\"C44\","), "{}", rows[2]);
+    // The moves of the file are judged as on the page.
+    let accuracy = rows[1].split(',').nth(7).unwrap().parse::<f64>().unwrap().round();
+    assert!(
+        text.contains(&format!("<td>Ann <span class='soft'>White</span></td><td>{accuracy:.0} %")),
+        "{accuracy}"
+    );
+    for path in [page, csv] {
+        fs::remove_file(path).unwrap();
+    }
 }
