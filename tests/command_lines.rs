@@ -24,8 +24,8 @@ fn refused((name, command, unchecked): Program, words: &str) -> String {
 fn every_path_is_known_as_an_input_or_an_output() {
     let known = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
     let inputs = ["files", "read", "weights", "writer"];
-    let outputs = ["html", "out", "plot", "svg"];
-    assert_eq!(paths::arguments(&MAVKA.1()), known(&[inputs, outputs].concat()));
+    let outputs = ["csv", "html", "out", "plot", "svg"];
+    assert_eq!(paths::arguments(&MAVKA.1()), known(&[&inputs[..], &outputs].concat()));
     let inputs = [
         "against",
         "config",
@@ -69,6 +69,7 @@ fn what_cannot_be_written_is_named_before_the_work() {
     let commands = [
         (MAVKA, "analyse a --out"),
         (MAVKA, "analyse a --html"),
+        (MAVKA, "analyse a --player p --csv"),
         (MAVKA, "eval startpos --plot"),
         (MAVKA, "think startpos --svg"),
         (LAB, "accuracy a --csv"),

@@ -5,6 +5,10 @@
 //! of its moves' accuracies: one weighted by volatility, and the harmonic mean, which weights bad moves.
 
 use shakmaty::{ByColor, Color};
+use uci::Score;
+
+/// Largest score of an average, in centipawns; a mate counts as much (`AccuracyCP.scala`).
+const MAX_CENTIPAWNS: i32 = 1_000;
 
 /// Loss of one move.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,6 +17,28 @@ pub struct MoveLoss {
     pub color: Color,
     /// Win probability lost, 0 to 1.
     pub loss: f32,
+}
+
+/// Average centipawn loss of both sides; None for one that made no move. Each move has its side, and the scores for White before
+/// and after it.
+#[must_use]
+pub fn centipawn_loss(moves: &[(Color, [Score; 2])]) -> ByColor<Option<f64>> {
+    let bounded = |score| match score {
+        Score::Centipawns(score) => score.clamp(-MAX_CENTIPAWNS, MAX_CENTIPAWNS),
+        Score::Mate(moves) if moves > 0 => MAX_CENTIPAWNS,
+        Score::Mate(_) => -MAX_CENTIPAWNS,
+    };
+    ByColor::new_with(|color| {
+        let own = moves.iter().filter(|(mover, _)| *mover == color);
+        let losses: Vec<i32> = own
+            .map(|(_, scores)| {
+                let [before, after] = scores.map(bounded);
+                color.fold_wb(before - after, after - before).max(0)
+            })
+            .collect();
+        let count = losses.len() as f64;
+        (count > 0.0).then(|| f64::from(losses.iter().sum::<i32>()) / count)
+    })
 }
 
 /// Accuracy of a move that lost this much win probability (0 to 1), in percent.
@@ -98,6 +124,23 @@ mod tests {
         near(found.white.unwrap(), (67.800 + 78.478) / 2.0);
         near(found.black.unwrap(), 100.0);
         assert_eq!(of_game(&[0.5], &[]).white, None);
+    }
+
+    #[test]
+    fn centipawns_by_hand() {
+        use Score::{Centipawns, Mate};
+        let moves = [
+            (Color::White, [Centipawns(20), Centipawns(-30)]),
+            (Color::Black, [Centipawns(-30), Centipawns(70)]),
+            (Color::White, [Centipawns(70), Centipawns(90)]),
+            // Black is mated instead of nine pawns behind; scores beyond ten pawns are alike.
+            (Color::Black, [Centipawns(900), Mate(2)]),
+            (Color::White, [Mate(2), Centipawns(1_500)]),
+        ];
+        let found = centipawn_loss(&moves);
+        near(found.white.unwrap(), 50.0 / 3.0);
+        near(found.black.unwrap(), (100.0 + 100.0) / 2.0);
+        assert_eq!(centipawn_loss(&moves[..1]).black, None);
     }
 
     #[test]

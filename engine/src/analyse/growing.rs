@@ -2,8 +2,8 @@
 
 use crate::process::errors::FileError;
 use crate::process::files::{JournalFile, OpenError, part_of, target};
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 /// An output that grows beside its place, as [`part_of`] names it, and is put there at the end. A lock keeps other processes from
@@ -57,6 +57,35 @@ impl GrowingFile {
         self.file.length()
     }
 
+    /// Puts the file in its place with `text` behind the first line that is `mark`. Takes the memory of a line.
+    ///
+    /// # Errors
+    /// The system's; the file is still beside its place.
+    pub fn finish_with(self, mark: &str, text: &str) -> Result<(), FileError> {
+        let whole = part_of(&self.part);
+        let insert = || -> io::Result<()> {
+            let mut rest = BufReader::new(File::open(&self.part)?);
+            let mut out = BufWriter::new(File::create(&whole)?);
+            let mut line = Vec::new();
+            while rest.read_until(b'\n', &mut line)? > 0 {
+                out.write_all(&line)?;
+                if line.strip_suffix(b"\n") == Some(mark.as_bytes()) {
+                    out.write_all(text.as_bytes())?;
+                    break;
+                }
+                line.clear();
+            }
+            io::copy(&mut rest, &mut out)?;
+            out.into_inner()?.sync_all()
+        };
+        if let Err(why) = insert() {
+            let _ = fs::remove_file(&whole);
+            return Err(FileError::of(&whole)(why));
+        }
+        fs::rename(&whole, &self.target).map_err(FileError::of(&self.target))?;
+        self.file.delete()
+    }
+
     /// Puts the file in its place.
     ///
     /// # Errors
@@ -100,6 +129,16 @@ mod tests {
         let why = GrowingFile::open(&out, 5).err().unwrap().to_string();
         assert!(why.contains("1 bytes, expected the 5"), "{why}");
         assert_eq!((fs::read_to_string(&out).unwrap().as_str(), part.exists()), ("1", false));
+        // A text stands behind its mark; without one the file is whole.
+        for (content, expected) in
+            [("a\nmark\nb\nmark\n", "a\nmark\nnew\nb\nmark\n"), ("a mark", "a mark")]
+        {
+            let mut file = GrowingFile::open(&out, 0).unwrap();
+            file.append(content).unwrap();
+            file.finish_with("mark", "new\n").unwrap();
+            assert_eq!(fs::read_to_string(&out).unwrap(), expected);
+            assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "nothing is left beside it");
+        }
         fs::remove_dir_all(&folder).unwrap();
     }
 }

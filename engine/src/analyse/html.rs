@@ -1,25 +1,38 @@
-//! The analysis as one self-contained HTML page: per game a board to click through, a chart, the turning points with
-//! diagrams, and a table of all moves. Follows the system's light or dark mode. All text of a game is escaped.
+//! The analysis as one self-contained HTML page: per game a board to click through, charts, the turning points with
+//! diagrams, and a table of all moves. Follows the system's light or dark mode. All text of a game is escaped, and the
+//! page's policy lets no script and no style run but its own.
 
+use super::cards;
+use super::clocks;
 use super::curve::{self, GlyphMark};
-use super::found::RootMove;
-use super::judge::{Glyph, Judgement};
-use super::moments::{self, Row};
+use super::judge::Judgement;
+use super::move_table;
+use super::openings;
 use super::passes::SECOND_EFFORT;
 use super::replay::Replay;
 use super::review::Review;
-use super::sees;
+use super::sees::NetworkView;
 use super::sides;
-use super::words::{line, number, percent, score, sign};
-use crate::eval::draw::Distribution;
-use crate::eval::look::Inspection;
-use crate::markup::board::{Arrow, BOARD_STYLE, diagram, pieces, side};
-use crate::markup::{PAGE_STYLE, escape, viewer};
+use crate::markup::board::{BOARD_STYLE, pieces};
+use crate::markup::{PAGE_STYLE, escape, policy, viewer};
 use crate::play::analyst::Effort;
-use chess::action::Action;
-use chess::game::Game;
 use shakmaty::{Color, Position};
 use std::fmt::Write as _;
+use std::sync::LazyLock;
+
+/// Style sheet of the page.
+static STYLE: LazyLock<String> = LazyLock::new(|| {
+    let sheets = [PAGE_STYLE, BOARD_STYLE, viewer::STYLE, include_str!("page.css")];
+    viewer::compact(&sheets.concat())
+});
+/// Program of the page.
+static SCRIPT: LazyLock<String> = LazyLock::new(|| {
+    let own = [include_str!("sight.js"), include_str!("learn.js"), include_str!("page.js")];
+    viewer::compact(&(viewer::SCRIPT.to_owned() + &own.concat()))
+});
+
+/// Line of the page behind which the section of a player stands.
+pub const PLAYER_MARK: &str = "<!-- player -->";
 
 /// Heading of the page.
 #[derive(Clone, Debug)]
@@ -53,15 +66,12 @@ impl Title {
     }
 }
 
-/// The network's view of a position; None if it is unavailable.
-pub type NetworkView<'a> = &'a dyn Fn(&Game) -> Option<Inspection>;
-
 /// Options of a page.
 #[derive(Clone, Copy)]
 pub struct PageStyle<'a> {
     /// The network's view.
     pub network_view: NetworkView<'a>,
-    /// Show it in full, for at most [`sees::MOST_GAMES`] games.
+    /// Show it in full and of every position, for at most [`MOST_GAMES`](super::sees::MOST_GAMES) games.
     pub full: bool,
 }
 
@@ -70,12 +80,12 @@ pub struct PageStyle<'a> {
 pub fn head(title: &Title) -> String {
     let (heading, by) = (escape(&title.heading), escape(&title.by));
     format!(
-        "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>\n\
+        "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>\n{}\
          <meta name='viewport' content='width=device-width, initial-scale=1'>\n\
-         <title>{heading}</title>\n<style>\n{PAGE_STYLE}{BOARD_STYLE}{}{}</style></head><body>\n{}\
-         <h1>{heading}</h1>\n<p class='soft'>{by}</p>\n",
-        viewer::STYLE,
-        include_str!("page.css"),
+         <title>{heading}</title>\n<style>{}</style></head><body>\n{}\
+         <h1>{heading}</h1>\n<p class='soft'>{by}</p>\n{PLAYER_MARK}\n",
+        policy::of(&[&*SCRIPT], &[&*STYLE]),
+        *STYLE,
         pieces()
     )
 }
@@ -83,8 +93,7 @@ pub fn head(title: &Title) -> String {
 /// End of the page.
 #[must_use]
 pub fn end() -> String {
-    let (viewer, page) = (viewer::SCRIPT, include_str!("page.js"));
-    format!("<script>\n{viewer}{page}</script></body></html>\n")
+    format!("<script>{}</script></body></html>\n", *SCRIPT)
 }
 
 /// Games of the page, after a list of them.
@@ -105,7 +114,11 @@ pub fn games(reviews: &[Review<'_>], style: PageStyle<'_>) -> String {
     }
     reviews.iter().for_each(|review| game(&mut out, review, style));
     let analysed = reviews.iter().filter(|review| review.judged() > 0);
-    let replays: Vec<Replay> = analysed.map(Replay::new).collect();
+    let replay = |review: &Review<'_>| {
+        let inspect = |place| (style.network_view)(&review.positions.game(place));
+        Replay::new(review, style.full.then_some(&inspect))
+    };
+    let replays: Vec<Replay> = analysed.map(replay).collect();
     let first = reviews.first().map_or(0, |review| review.game.number);
     out + &viewer::data_element(&format!("replays-{first}"), &replays)
 }
@@ -113,42 +126,55 @@ pub fn games(reviews: &[Review<'_>], style: PageStyle<'_>) -> String {
 fn game(out: &mut String, review: &Review<'_>, style: PageStyle<'_>) {
     let number = review.game.number;
     let (names, result) = (names(review), escape(&review.game.result));
-    let facts: Vec<String> = ["Event", "Site", "Date", "Opening"]
-        .into_iter()
-        .filter_map(|name| review.game.tag(name))
-        .filter(|value| !["", "?", "-", "????.??.??"].contains(value))
-        .map(escape)
-        .collect();
     let _ = writeln!(
         out,
         "<section id='g{number}'><h2>{names} <span class='soft'>{result}</span></h2>\n\
          <p class='soft'>{}</p>",
-        facts.join(" · ")
+        facts(review).join(" · ")
     );
     if review.judged() == 0 {
         *out += "<p>Nothing of this game is analysed.</p></section>\n";
         return;
     }
     sides::table(out, review);
-    let _ = writeln!(out, "<div class='viewer replay' hidden>{}</div>", viewer::ELEMENTS);
+    let _ = writeln!(
+        out,
+        "<div class='viewer replay' hidden>{}{}</div>",
+        viewer::ELEMENTS.trim_end(),
+        include_str!("study.html").trim_end()
+    );
     plot(out, review);
-    let plies = moments::find(review);
-    if !plies.is_empty() {
-        *out += "<h3>Turning points</h3>\n";
-        let inspections: Vec<Option<Inspection>> =
-            plies.iter().map(|ply| (style.network_view)(&review.positions.game(*ply))).collect();
-        if inspections.iter().any(Option::is_some) {
-            *out += "<p class='soft'>Below each move: how likely the network alone finds each result after it, from a \
-                     loss at the left to a win; the line is the mean.</p>\n";
-        }
-        *out += "<div class='moments'>\n";
-        for (ply, inspection) in plies.iter().zip(&inspections) {
-            moment(out, review, *ply, inspection.as_ref(), style.full);
-        }
-        *out += "</div>\n";
-    }
-    moves(out, review);
+    cards::all(out, review, style.network_view, style.full);
+    move_table::write(out, review);
     *out += "</section>\n";
+}
+
+/// Event, site, date and opening, as far as the file or the position says them. Escaped.
+fn facts(review: &Review<'_>) -> Vec<String> {
+    let tag = |name: &str| {
+        let value = review.game.tag(name).map(str::trim);
+        value.filter(|value| !["", "?", "-", "????.??.??"].contains(value))
+    };
+    let site = tag("Site").map(|site| match address(site) {
+        Some(shown) => {
+            format!("<a href='{}' rel='noopener noreferrer'>{}</a>", escape(site), escape(shown))
+        }
+        None => escape(site),
+    });
+    let known = openings::of(&review.positions).filter(|_| tag("Opening").is_none());
+    let eco = tag("ECO").or(known.map(|opening| opening.eco.as_str()));
+    let name = tag("Opening").or(known.map(|opening| opening.name.as_str()));
+    let words: Vec<&str> = [eco, name].into_iter().flatten().collect();
+    let opening = (!words.is_empty()).then(|| escape(&words.join(" ")));
+    let [event, date] = ["Event", "Date"].map(|name| tag(name).map(escape));
+    [event, site, date, opening].into_iter().flatten().collect()
+}
+
+/// An `http` or `https` address without the scheme, as a link shows it. None for anything else.
+fn address(text: &str) -> Option<&str> {
+    let rest = ["https://", "http://"].iter().find_map(|scheme| text.strip_prefix(scheme))?;
+    let is_plain = |c: char| !c.is_whitespace() && !c.is_control();
+    (!rest.is_empty() && rest.chars().all(is_plain)).then_some(rest)
 }
 
 fn names(review: &Review<'_>) -> String {
@@ -167,10 +193,18 @@ fn plot(out: &mut String, review: &Review<'_>) {
         Some(GlyphMark { place: ply + 1, glyph: judged.as_ref()?.glyph? })
     };
     let marks: Vec<GlyphMark> = review.judgements.iter().enumerate().filter_map(glyph).collect();
+    let chart = curve::draw(&wins, plies, &marks);
+    let first = review.board(0).turn();
+    let clocks = clocks::draw(&clocks::left(review.game), clocks::base(review.game), first, plies);
+    let words = match clocks {
+        Some(_) => " Below it is the time on both clocks, White's line light, Black's dark.",
+        None => "",
+    };
     let _ = write!(
         out,
-        "<figure><div class='plot'>{}<div class='cursor' hidden></div></div><div class='axis' aria-hidden='true'>",
-        curve::draw(&wins, plies, &marks)
+        "<figure><div class='plot'>{chart}{}<div class='cursor' hidden></div></div>\
+         <svg class='axis' aria-hidden='true'>",
+        clocks.unwrap_or_default()
     );
     // A few labels at round move numbers.
     let step =
@@ -182,133 +216,12 @@ fn plot(out: &mut String, review: &Review<'_>) {
         // Leave room for the label at the right edge.
         if ply == 0 || round && ply > plies / 20 && ply < plies - plies / 40 {
             let left = 100.0 * ply as f64 / plies as f64;
-            let _ = write!(out, "<span style='left:{left:.1}%'>{number}</span>");
+            let _ = write!(out, "<text x='{left:.1}%' y='15'>{number}</text>");
         }
     }
-    *out += "</div><figcaption>Expected score by move, a draw counted half: White's share is light, Black's dark. Dots \
-             are moves with a glyph. A click shows the position.</figcaption></figure>\n";
-}
-
-/// A turning point: diagram, text, and network against search.
-fn moment(
-    out: &mut String,
-    review: &Review<'_>,
-    ply: usize,
-    inspection: Option<&Inspection>,
-    full: bool,
-) {
-    let (Some(judged), Some(played)) = (&review.judgements[ply], review.played(ply)) else {
-        return;
-    };
-    let san = |action: Action| review.positions.san(ply, action);
-    let mover = side(review.mover(ply));
-    let better: Vec<&RootMove> = choices(review, ply, judged);
-    let best = better.first().and_then(|choice| choice.action());
-    let arrow = |action: Action, class| Arrow { from: action.origin(), to: action.target(), class };
-    let mut arrows: Vec<Arrow> = best.map(|best| arrow(best, "better")).into_iter().collect();
-    let praised = judged.glyph == Some(Glyph::Good);
-    arrows.push(arrow(played, if praised { "better" } else { "played" }));
-    let name = format!("{} {}", number(review, ply), escape(&san(played)));
-    let words = format!("Position before {name}");
     let _ = writeln!(
         out,
-        "<article><h4><a href='#g{}' data-ply='{}'>{name}{}</a></h4>\n<p>{}</p>{}",
-        review.game.number,
-        ply + 1,
-        sign(judged.glyph),
-        if praised {
-            format!("The only move that holds: {mover} keeps {}.", percent(judged.after))
-        } else {
-            format!(
-                "{mover}’s expected score: {} → {}.",
-                percent(judged.best),
-                percent(judged.after)
-            )
-        },
-        diagram(review.board(ply), &arrows, &words)
+        "</svg><figcaption>Expected score by move, a draw counted half: White's share is light, Black's dark. Dots are \
+         moves with a glyph. A click shows the position.{words}</figcaption></figure>"
     );
-    for choice in better {
-        let line = line(review, ply, choice);
-        let _ = writeln!(out, "<p class='line'><span class='key better'>Better:</span> {line}</p>");
-    }
-    if let Some((favourite, share)) = review.found(ply).and_then(|found| found.policy.first()) {
-        let san = escape(&san(*favourite));
-        let _ = writeln!(
-            out,
-            "<p>Before any search the network expected {san}, with {}.</p>",
-            percent(*share)
-        );
-    }
-    *out += "<table><tr><th>Move</th><th>Network</th><th>Search</th><th>Expected</th></tr>\n";
-    for Row { action, expected, visited, win, played } in moments::rows(review, ply) {
-        let san = escape(&san(action));
-        let key = match (played, Some(action) == best) {
-            (true, _) => " <span class='soft'>played</span>",
-            (_, true) => " <span class='soft'>best</span>",
-            _ => "",
-        };
-        let share = |share: Option<f32>| share.map_or_else(|| "–".to_owned(), percent);
-        let _ = writeln!(
-            out,
-            "<tr><td>{san}{key}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
-            percent(expected),
-            share(visited),
-            share(win)
-        );
-        let inspected = inspection
-            .into_iter()
-            .flat_map(|inspection| &inspection.moves)
-            .find(|inspected| inspected.action == action);
-        if let Some(inspected) = inspected {
-            let (chances, mean) = (inspected.chances.as_slice(), inspected.value);
-            let bars = Distribution { chances, mean, width: 320.0, height: 20.0 }.svg();
-            let _ = writeln!(
-                out,
-                "<tr><td colspan='4'><svg class='sees' viewBox='0 -20 320 20' preserveAspectRatio='none' \
-                 role='img' aria-label='The network expects {}'>{bars}</svg></td></tr>",
-                percent(inspected.value)
-            );
-        }
-    }
-    *out += "</table>";
-    if let Some(inspection) = inspection.filter(|_| full) {
-        *out += &sees::folded(inspection);
-    }
-    *out += "</article>\n";
-}
-
-fn choices<'a>(review: &Review<'a>, ply: usize, judged: &Judgement) -> Vec<&'a RootMove> {
-    let found = review.found(ply);
-    judged.better.iter().filter_map(|place| found?.choices.get(*place)).collect()
-}
-
-/// Table of all moves.
-fn moves(out: &mut String, review: &Review<'_>) {
-    *out += "<details><summary>All moves</summary><table class='moves'><tr><th>Move</th><th>Score</th>\
-             <th>White expects</th><th>Lost</th><th>Better</th><th>Network</th></tr>\n";
-    for (ply, judged) in review.judgements.iter().enumerate() {
-        let (Some(judged), Some(played)) = (judged, review.played(ply)) else { continue };
-        let text = |action: Action| escape(&review.positions.san(ply, action));
-        let name = format!("{} {}{}", number(review, ply), text(played), sign(judged.glyph));
-        let (game, place) = (review.game.number, ply + 1);
-        let name = format!("<a href='#g{game}' data-ply='{place}'>{name}</a>");
-        let score = review.score(ply + 1).map_or_else(|| "#".to_owned(), score);
-        let win = review.white_win(ply + 1).map(percent).unwrap_or_default();
-        // Whole points, so that a move with 5 lost has its glyph.
-        let lost = (100.0 * judged.loss()).floor();
-        let lost = if lost >= 1.0 { format!("{lost:.0}") } else { String::new() };
-        let better = choices(review, ply, judged).first().and_then(|choice| choice.action());
-        let better = better.map(text).unwrap_or_default();
-        let favourite = review.found(ply).and_then(|found| found.policy.first());
-        let favourite = favourite
-            .map(|(action, share)| {
-                format!("{} <span class='soft'>{}</span>", text(*action), percent(*share))
-            })
-            .unwrap_or_default();
-        let _ = writeln!(
-            out,
-            "<tr><td>{name}</td><td>{score}</td><td>{win}</td><td>{lost}</td><td>{better}</td><td>{favourite}</td></tr>"
-        );
-    }
-    *out += "</table></details>\n";
 }

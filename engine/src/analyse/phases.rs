@@ -1,7 +1,7 @@
 //! Divides a game into opening, middlegame and endgame by its pieces, with two of the criteria of lichess
 //! (`scalachess`, `Divider.scala`; its measure of how mixed the sides' pieces are is left out).
 
-use super::review::Review;
+use crate::pgn::Positions;
 use shakmaty::{Board, ByColor, Chess, Color, Position, Rank};
 use std::ops::Range;
 
@@ -23,9 +23,9 @@ pub struct Phase {
 
 /// Opening, middlegame and endgame of a game, in order; all plies are in one of them.
 #[must_use]
-pub fn phases(review: &Review<'_>) -> [Phase; 3] {
-    let boards = || review.positions.boards().iter().map(Chess::board);
-    let plies = review.positions.plies();
+pub fn phases(positions: &Positions) -> [Phase; 3] {
+    let boards = || positions.boards().iter().map(Chess::board);
+    let plies = positions.plies();
     let end = boards().position(|board| pieces(board) <= ENDGAME_PIECES);
     let end = end.unwrap_or(plies).min(plies);
     let middle =

@@ -225,6 +225,20 @@ impl<'a> Review<'a> {
         accuracy::of_game(&wins, &moves)
     }
 
+    /// Average centipawn loss of both sides.
+    #[must_use]
+    pub fn centipawn_loss(&self) -> ByColor<Option<f64>> {
+        let scores = |ply: usize| {
+            self.judgements[ply].as_ref()?;
+            let mover = self.mover(ply);
+            // None after a mate.
+            let after = self.score(ply + 1).unwrap_or(Score::Mate(mover.fold_wb(1, -1)));
+            Some((mover, [self.score(ply)?, after]))
+        };
+        let moves: Vec<_> = (0..self.judgements.len()).filter_map(scores).collect();
+        accuracy::centipawn_loss(&moves)
+    }
+
     /// Number of judged moves.
     #[must_use]
     pub fn judged(&self) -> usize {

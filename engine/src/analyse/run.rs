@@ -8,14 +8,18 @@ use super::collection::{Batch, Batches, Tally};
 use super::cost::Cost;
 use super::error::AnalyseError;
 use super::growing::GrowingFile;
-use super::html::{self, NetworkView, PageStyle, Title};
+use super::html::{self, PageStyle, Title};
 use super::journal::{Journal, JournalError, JournalMark, Origin};
 use super::passes::{AnalysisProgress, PassRunner};
+use super::player;
 use super::review::{Review, Rules};
-use super::sees::MOST_GAMES;
+use super::sees::{MOST_GAMES, NetworkView};
 use crate::pgn::PgnGame;
 use crate::play::analyst::{Analyst, Effort};
+use crate::process::errors::FileError;
+use crate::process::files::part_of;
 use crate::process::interrupt::while_reading;
+use std::fs;
 use std::iter::Peekable;
 use std::path::{Path, PathBuf};
 
@@ -34,10 +38,21 @@ pub struct AnalysisTask<'a> {
     pub out: &'a Path,
     /// The page, and what the network sees for it.
     pub html: Option<(&'a Path, NetworkView<'a>)>,
+    /// The player whose section begins the page, and whose games are a CSV.
+    pub player: Option<PlayerTask<'a>>,
     /// Called before the first search.
     pub announce: &'a dyn Fn(&Cost),
     /// Polled; true stops the analysis and keeps its results.
     pub stop: &'a (dyn Fn() -> bool + Sync),
+}
+
+/// Outputs about one player.
+#[derive(Clone, Copy, Debug)]
+pub struct PlayerTask<'a> {
+    /// The name in the tags.
+    pub name: &'a str,
+    /// A row for each game.
+    pub csv: Option<&'a Path>,
 }
 
 /// Games that are written.
@@ -126,11 +141,34 @@ pub fn run(
     for (output, end) in outputs.iter_mut().zip([String::new(), html::end()]) {
         output.append(&end)?;
     }
-    outputs.into_iter().try_for_each(GrowingFile::finish)?;
+    let mut outputs = outputs.into_iter();
+    // Where the analysis was stopped it is cut off at a length that knows of no player.
+    let player = task.player.filter(|_| !outcome.stopped);
+    outputs.next().map_or(Ok(()), GrowingFile::finish)?;
+    match player {
+        Some(player) => write_player(player, task.out, outputs.next())?,
+        None => outputs.try_for_each(GrowingFile::finish)?,
+    }
     if !outcome.stopped {
         journal.delete()?;
     }
     Ok(outcome)
+}
+
+/// Writes the outputs about a player, from the annotated games.
+fn write_player(
+    PlayerTask { name, csv }: PlayerTask<'_>,
+    annotated: &Path,
+    page: Option<GrowingFile>,
+) -> Result<(), FileError> {
+    let summary = player::read(annotated, name)?;
+    if let Some(path) = csv {
+        let part = part_of(path);
+        fs::write(&part, player::table::csv(&summary)).map_err(FileError::of(&part))?;
+        fs::rename(&part, path).map_err(FileError::of(path))?;
+    }
+    let section = || player::section::write(&summary);
+    page.map_or(Ok(()), |page| page.finish_with(html::PLAYER_MARK, &section()))
 }
 
 /// Reads past the games that are written. False if the collection has others.

@@ -1,4 +1,4 @@
-//! Both players beside each other: name, rating, accuracy of the game and of its phases, glyphs.
+//! Both players beside each other: name, rating, accuracy of the game and of its phases, average centipawn loss, glyphs.
 
 use super::curve::class;
 use super::judge::Glyph;
@@ -28,16 +28,18 @@ pub fn player(review: &Review<'_>, color: Color) -> String {
 
 /// Table of both players.
 pub fn table(out: &mut String, review: &Review<'_>) {
-    let phases = phases(review);
-    *out += "<div class='scroll'><table class='sides'><tr><th></th><th>Accuracy</th>";
+    let phases = phases(&review.positions);
+    *out += "<table class='sides'><tr><th></th><th>Accuracy</th>";
     for phase in &phases {
         let _ = write!(out, "<th title='{}'>{}</th>", moves(review, &phase.plies), phase.name);
     }
+    *out += "<th>Average loss</th>";
     for glyph in GLYPHS {
         let (class, word, sign) = (class(glyph), glyph.word(), glyph.sign());
-        let _ = write!(out, "<th class='{class}' title='{word}'>{sign}</th>");
+        let _ = write!(out, "<th class='{class}' title='{word}' aria-label='{word}'>{sign}</th>");
     }
     *out += "</tr>\n";
+    let losses = review.centipawn_loss();
     let whole = 0..review.judgements.len();
     let parts: Vec<_> = std::iter::once(whole)
         .chain(phases.map(|phase| phase.plies))
@@ -54,6 +56,8 @@ pub fn table(out: &mut String, review: &Review<'_>) {
             let value = part[color].map_or_else(|| "–".to_owned(), |value| format!("{value:.0} %"));
             let _ = write!(out, "<td>{value}</td>");
         }
+        let loss = losses[color].map_or_else(|| "–".to_owned(), |loss| format!("{loss:.0} cp"));
+        let _ = write!(out, "<td>{loss}</td>");
         for glyph in GLYPHS {
             let own = |ply: &usize| {
                 let judged = review.judgements[*ply].as_ref();
@@ -64,7 +68,7 @@ pub fn table(out: &mut String, review: &Review<'_>) {
         }
         *out += "</tr>\n";
     }
-    *out += "</table></div>\n";
+    *out += "</table>\n";
 }
 
 /// `Moves 12 to 30`.

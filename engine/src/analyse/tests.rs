@@ -2,17 +2,16 @@
 
 mod agreement;
 mod interrupted;
+mod page;
 
 use super::annotate;
 use super::collection::{Batches, MOST_GAMES};
 use super::cost::Cost;
-use super::html::{self, PageStyle, Title};
 use super::journal::{Journal, Origin};
 use super::judge::{Glyph, Glyphs};
 use super::passes::PassRunner;
-use super::review::{Review, Rules};
+use super::review::Rules;
 use super::run::{AnalysisOutcome, AnalysisTask, journal_path, reviewed, run};
-use crate::eval::look::{InspectedMove, Inspection, PredictedBoard};
 use crate::options::settings::Settings;
 use crate::pgn::{PgnEntry, PgnGame, read_games};
 use crate::play::analyst::{Analyst, Effort};
@@ -21,7 +20,7 @@ use crate::process::files::part_of;
 use chess::game::Game;
 use chess::syzygy::{TableResult, Tables};
 use nn::rng::Rng;
-use shakmaty::{Position, Square};
+use shakmaty::Position;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -115,6 +114,7 @@ fn task(out: &Path) -> AnalysisTask<'_> {
         settings: "test",
         out,
         html: None,
+        player: None,
         announce,
         stop,
     }
@@ -176,73 +176,6 @@ fn an_analysed_game_keeps_everything_and_gains_scores() {
     }
     // Analysing the result again does not repeat annotations.
     assert_eq!(written(of(&again), &analyst(), &task(&out)).1, text);
-}
-
-#[test]
-fn the_page_shows_every_game_and_needs_no_other_file() {
-    let mut games = sound(GAMES);
-    games[0].tags[1].1 = "<b>&".to_owned();
-    let tag = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-    games[0].tags.extend([tag("WhiteElo", "1834"), tag("BlackElo", "<i>")]);
-    let out = fresh("page");
-    let journal = searched(&games, &analyst(), &task(&out));
-    let review = |game| reviewed(game, &journal, RULES);
-    let reviews: Vec<Review<'_>> = games.iter().map(review).collect();
-    let sees = |game: &Game| {
-        let inspected = |action| InspectedMove {
-            action,
-            san: String::new(),
-            policy: 0.5,
-            chances: vec![0.5, 0.5],
-            value: 0.25,
-            legality: 1.0,
-            predicted_legal: true,
-        };
-        let predicted_board = PredictedBoard {
-            heading: "1. <e4".to_owned(),
-            state: Ok(game.position().clone()),
-            wrong: vec![Square::E4],
-            verdict: "wrong",
-        };
-        Some(Inspection {
-            game: game.clone(),
-            chances: vec![0.5, 0.5],
-            value: 0.5,
-            wdl: mcts::Wdl { win: 0.2, draw: 0.6, loss: 0.2 },
-            moves: game.legal_actions().into_iter().map(inspected).collect(),
-            predicted_legal: 1,
-            false_positives: vec![("a1h8".to_owned(), 0.7)],
-            line: vec![predicted_board],
-        })
-    };
-    let title = Title::new(&reviews, true, "no network", Effort::Nodes(40));
-    let page = |network_view| {
-        let style = PageStyle { network_view, full: true };
-        html::head(&title) + &html::games(&reviews, style) + &html::end()
-    };
-    let text = page(&sees);
-    assert!(text.contains("The network expects 25 %"));
-    assert!(text.contains("It invents a1h8 (70 %)") && text.contains("1. &lt;e4"));
-    let blind = page(&|_| None);
-    assert!(!blind.contains("class='sees'") && !blind.contains("class='mind'"));
-    for outside in ["http", "src=", "url(", "<link", "@import", "<b>"] {
-        assert!(!text.contains(outside), "{outside}");
-    }
-    assert_eq!(text.matches("<script").count(), 2, "the page's own: data and program");
-    assert!(text.contains("&lt;b&gt;&amp; (1834) – Black (&lt;i&gt;)"));
-    for element in ["section", "article", "table", "svg", "div", "p", "span", "a", "g", "details"] {
-        let count = |mark: String| text.matches(&mark).count();
-        let open = count(format!("<{element} ")) + count(format!("<{element}>"));
-        assert_eq!(open, count(format!("</{element}>")), "{element}");
-    }
-    assert_eq!(text.matches("<section ").count(), games.len());
-    assert_eq!(text.matches("class='curve'").count(), games.len());
-    assert_eq!(text.matches("class='moves'").count(), games.len());
-    assert_eq!(text.matches("class='viewer replay'").count(), games.len());
-    assert!(text.contains("f2f3 e7e5 g2g4 d8h4") && text.contains("f3 e5 g4 Qh4#"));
-    assert!(text.contains("<th title='Moves 1 to 5'>Opening</th>"));
-    assert!(text.contains("17… O-O-O") && text.contains("4. Nxf7") && text.contains("2… Qh4#"));
-    assert!(text.matches("class='board'").count() > games.len());
 }
 
 #[test]

@@ -8,6 +8,9 @@ use crate::markup::escape;
 use shakmaty::{Color, Position};
 use uci::Score;
 
+/// Plies of a better line that are shown.
+pub const PLIES: usize = 8;
+
 /// `12.` or `12…`.
 #[must_use]
 pub fn number(review: &Review<'_>, ply: usize) -> String {
@@ -20,7 +23,7 @@ pub fn number(review: &Review<'_>, ply: usize) -> String {
 pub fn line(review: &Review<'_>, ply: usize, choice: &RootMove) -> String {
     let mut position = review.board(ply).clone();
     let mut words = vec![number(review, ply)];
-    for (index, action) in choice.line.iter().take(8).enumerate() {
+    for (index, action) in choice.line.iter().take(PLIES).enumerate() {
         if index > 0 && position.turn() == Color::White {
             words.push(format!("{}.", position.fullmoves()));
         }

@@ -3,10 +3,11 @@
 use super::args::{positive, read_milliseconds, read_option, read_settings};
 use super::output::{Failure, StdoutSink};
 use crate::analyse::collection::Tally;
-use crate::analyse::html::NetworkView;
 use crate::analyse::judge::Glyphs;
+use crate::analyse::player;
 use crate::analyse::review::Rules;
-use crate::analyse::run::{AnalysisOutcome, journal_path};
+use crate::analyse::run::{AnalysisOutcome, PlayerTask, journal_path};
+use crate::analyse::sees::NetworkView;
 use crate::analyse::{AnalysisTask, Batches, run};
 use crate::eval::look::Inspection;
 use crate::markup::counted;
@@ -68,6 +69,12 @@ pub struct Analyse {
     /// A page to look at: each game on a board, curves, turning points, and what the network alone sees there
     #[arg(long, value_name = "FILE.html")]
     html: Option<PathBuf>,
+    /// The page begins with this player's games: accuracy by phase, colour, opening and time left, kinds of errors
+    #[arg(long, value_name = "NAME", conflicts_with = "shard")]
+    player: Option<String>,
+    /// The player's games as a table
+    #[arg(long, value_name = "FILE.csv", requires = "player")]
+    csv: Option<PathBuf>,
 }
 
 impl Analyse {
@@ -87,6 +94,7 @@ impl Analyse {
         // The journal is beside the target of a symbolic link: one journal for all names of the output.
         let out = target(&out).map_err(FileError::of(&out))?;
         self.check(&out, &settings)?;
+        self.find_player()?;
         let batches = Batches::open(&self.files, self.shard)?;
         let options: Vec<String> =
             self.options.iter().map(|(name, value)| format!("{name}={value}")).collect();
@@ -106,6 +114,10 @@ impl Analyse {
             settings: &format!("options {}", options.join(" ")),
             out: &out,
             html: self.html.as_deref().map(|path| (path, &sees as NetworkView<'_>)),
+            player: self
+                .player
+                .as_deref()
+                .map(|name| PlayerTask { name, csv: self.csv.as_deref() }),
             announce: &|cost| write_stderr(cost),
             // Relaxed: the flag publishes nothing else.
             stop: &|| raised.load(Ordering::Relaxed),
@@ -124,6 +136,9 @@ impl Analyse {
         if let Some(path) = &self.html {
             sink.say(format_args!("the page is {}", path.display()));
         }
+        if let Some(path) = self.csv.as_ref().filter(|_| !stopped) {
+            sink.say(format_args!("the player's games are in {}", path.display()));
+        }
         if stopped {
             sink.say(format_args!(
                 "stopped after {} of {} searches of the last games; the same command goes on from {}",
@@ -133,6 +148,27 @@ impl Analyse {
             ));
         }
         sink.end()
+    }
+
+    /// Rejects a player without games before hours of work; standard input can be read only once.
+    fn find_player(&self) -> Result<(), Failure> {
+        let Some(name) = &self.player else { return Ok(()) };
+        if self.html.is_none() && self.csv.is_none() {
+            return Err("--player NAME needs --html FILE.html or --csv FILE.csv".into());
+        }
+        if self.files.iter().any(|file| file == Path::new(STDIN)) {
+            return Ok(());
+        }
+        match player::find(&self.files, name)? {
+            Ok(()) => Ok(()),
+            Err(others) if others.is_empty() => {
+                Err(format!("--player {name}: no game has a player's name").into())
+            }
+            Err(others) => {
+                let others = others.join("; ");
+                Err(format!("--player {name}: no game is theirs; most are of {others}").into())
+            }
+        }
     }
 
     /// Rejects outputs that would overwrite other files of the command.
@@ -146,6 +182,7 @@ impl Analyse {
         inputs.extend(weights.map(|file| named("WeightsFile", file)));
         let mut outputs = vec![named("--out", out), named("the journal of --out", &journal)];
         outputs.extend(self.html.as_ref().map(|page| named("--html", page)));
+        outputs.extend(self.csv.as_ref().map(|table| named("--csv", table)));
         Ok(check_outputs(&inputs, &outputs)?)
     }
 

@@ -218,7 +218,7 @@ impl SvgPage {
     }
 
     fn predicted_board(&mut self, (x, y): (u32, u32), predicted_board: &PredictedBoard) {
-        let PredictedBoard { heading, state, wrong, verdict } = predicted_board;
+        let PredictedBoard { heading, state, wrong, verdict, .. } = predicted_board;
         let class = if predicted_board.is_right() { "soft" } else { "soft wrong" };
         let heading = format!("{} <tspan class='{class}'>{verdict}</tspan>", escape(heading));
         self.text(x, y + 16, "", &heading);

@@ -15,6 +15,8 @@ use std::fmt;
 
 /// Verdict on a board that equals the true one.
 const EXACT: &str = "exactly right";
+/// Verdict on a board behind a move that the rules do not allow: there is no true one.
+pub const BEYOND: &str = "beyond the rules";
 /// Length of the predicted line, in plies.
 const PLIES: usize = 4;
 
@@ -61,7 +63,9 @@ pub struct InspectedMove {
 /// A predicted board.
 #[derive(Clone, Debug)]
 pub struct PredictedBoard {
-    /// The move that leads there, in the form `12... Nf6`.
+    /// The move that leads there.
+    pub action: Action,
+    /// The same in the form `12... Nf6`.
     pub heading: String,
     /// The board; an error if the prediction is invalid.
     pub state: Result<Chess, Refusal>,
@@ -238,7 +242,7 @@ fn line(
         let truth = truth.as_ref().map(Game::position);
         let (wrong, verdict) = compare(answer.as_ref().ok(), truth);
         let known = answer.as_ref().map(|imagined| imagined.state.clone()).map_err(|why| *why);
-        line.push(PredictedBoard { heading, state: known, wrong, verdict });
+        line.push(PredictedBoard { action, heading, state: known, wrong, verdict });
         let Ok(imagined) = answer else { break };
         next = best(&imagined, flip);
         state = imagined.state;
@@ -255,7 +259,7 @@ fn best(imagined: &Imagined, flip: bool) -> Option<Action> {
 
 fn compare(imagined: Option<&Imagined>, truth: Option<&Chess>) -> (Vec<Square>, &'static str) {
     let Some(imagined) = imagined else { return (Vec::new(), "no board") };
-    let Some(truth) = truth else { return (Vec::new(), "beyond the rules") };
+    let Some(truth) = truth else { return (Vec::new(), BEYOND) };
     let piece = |position: &Chess, square| position.board().piece_at(square);
     let wrong: Vec<Square> = Square::ALL
         .into_iter()

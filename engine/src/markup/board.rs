@@ -9,7 +9,8 @@ const SIDE: u32 = 45;
 /// Style sheet of diagrams.
 pub const BOARD_STYLE: &str = include_str!("board.css");
 
-/// Definitions of the pieces: once per page before any diagram. Fill and stroke come from their users.
+/// Definitions of the pieces and of the empty board: once per page before any diagram. Fill and stroke of a piece come from its
+/// users.
 #[must_use]
 pub fn pieces() -> String {
     let shapes = [
@@ -47,11 +48,36 @@ pub fn pieces() -> String {
              5.500-9.500 0-5.500-6.500-7-10.500-3 1-2.500 0-6.500-4-6.500z'/><path d='M13.500 33h18v5h-18zM22.500 21v12'/>",
         ),
     ];
-    let mut out = "<svg class='pieces' aria-hidden='true'>".to_owned();
+    let mut out = "<svg class='pieces' aria-hidden='true'><defs>".to_owned();
     for (role, shape) in shapes {
-        let _ = write!(out, "<symbol id='{}' viewBox='0 0 45 45'>{shape}</symbol>", role.char());
+        let _ = write!(out, "<g id='{}'>{shape}</g>", role.char());
     }
-    out + "</svg>\n"
+    out + &empty_board() + "</defs></svg>\n"
+}
+
+/// `squares` without and `grid` with the names of files and ranks.
+fn empty_board() -> String {
+    let board = 8 * SIDE;
+    let mut out = format!(
+        "<g id='squares'><rect width='{board}' height='{board}' class='light'/><path class='dark' d='"
+    );
+    for square in Square::ALL.into_iter().filter(|square| square.is_dark()) {
+        let (x, y) = corner(square);
+        let _ = write!(out, "M{x} {y}h{SIDE}v{SIDE}h-{SIDE}z");
+    }
+    out += "'/></g><g id='grid'><use href='#squares'/>";
+    for index in 0..8 {
+        let (file, rank) = (char::from(b'a' + index), 8 - index);
+        let x = u32::from(index) * SIDE;
+        let _ = write!(
+            out,
+            "<text x='{}' y='{}'>{file}</text><text x='2' y='{}'>{rank}</text>",
+            x + SIDE - 8,
+            board - 3,
+            x + 11
+        );
+    }
+    out + "</g>"
 }
 
 /// Style of the texts and arrows of pictures.
@@ -88,33 +114,12 @@ pub struct Arrow {
 pub fn diagram(position: &Chess, arrows: &[Arrow], words: &str) -> String {
     let board = 8 * SIDE;
     let mut out = format!(
-        "<svg class='board' viewBox='0 0 {board} {board}' role='img' aria-label='{words}'>\
-         <rect width='{board}' height='{board}' class='light'/><path class='dark' d='"
+        "<svg class='board' viewBox='0 0 {board} {board}' role='img' aria-label='{words}'><use href='#grid'/>"
     );
-    for square in Square::ALL.into_iter().filter(|square| square.is_dark()) {
-        let (x, y) = corner(square);
-        let _ = write!(out, "M{x} {y}h{SIDE}v{SIDE}h-{SIDE}z");
-    }
-    out += "'/>";
-    for index in 0..8 {
-        let (file, rank) = (char::from(b'a' + index), 8 - index);
-        let x = u32::from(index) * SIDE;
-        let _ = write!(
-            out,
-            "<text x='{}' y='{}'>{file}</text><text x='2' y='{}'>{rank}</text>",
-            x + SIDE - 8,
-            board - 3,
-            x + 11
-        );
-    }
     for (square, piece) in position.board() {
         let (x, y) = corner(square);
         let class = piece.color.fold_wb("w", "b");
-        let _ = write!(
-            out,
-            "<use href='#{}' class='{class}' x='{x}' y='{y}' width='{SIDE}' height='{SIDE}'/>",
-            piece.role.char()
-        );
+        let _ = write!(out, "<use href='#{}' class='{class}' x='{x}' y='{y}'/>", piece.role.char());
     }
     arrows.iter().for_each(|arrow| draw(&mut out, *arrow));
     out + "</svg>"
@@ -172,12 +177,13 @@ mod tests {
     fn a_diagram_has_every_piece_on_its_square() {
         let arrow = Arrow { from: Square::E2, to: Square::E4, class: "played" };
         let svg = diagram(&Chess::default(), &[arrow], "the beginning");
-        assert_eq!(svg.matches("<use ").count(), 32);
+        assert_eq!(svg.matches("<use ").count(), 1 + 32, "the squares and the pieces");
         assert!(svg.contains("<use href='#k' class='w' x='180' y='315'"));
         assert!(svg.contains("<use href='#q' class='b' x='135' y='0'"));
-        assert_eq!(svg.matches("M0 315h45").count(), 1, "a1 is dark");
         assert!(svg.contains("class='arrow played'"));
-        assert_eq!(pieces().matches("<symbol ").count(), 6);
+        let defined = pieces();
+        assert_eq!(defined.matches("<g id=").count(), 6 + 2);
+        assert_eq!(defined.matches("M0 315h45").count(), 1, "a1 is dark");
         assert!(frames(&[Square::H1]).contains("M317 317h41v41h-41z"));
     }
 }

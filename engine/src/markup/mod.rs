@@ -4,6 +4,7 @@
 
 pub mod board;
 pub mod pgn;
+pub mod policy;
 pub mod viewer;
 
 /// Style sheet of all pages.

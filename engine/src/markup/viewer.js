@@ -1,8 +1,9 @@
 'use strict';
 // A board to click through a game. `Viewer(root, shown)` fills the elements of viewer.html below `root`; `shown` is
-// called after each step with the ply and whether the board is turned. A game has `fen`, `uci` and `san` (moves
-// separated by blanks) and optionally, one per move, `glyphs` ([class, sign] or null) and `arrows` (a better move in
-// UCI, or an empty string).
+// called after each step with the ply, whether the board is turned, and the line that is followed (null in the game).
+// A game has `fen`, `uci` and `san` (moves separated by blanks) and optionally, one per move, `glyphs` ([class, sign]
+// or null) and `arrows` (a better move in UCI, or an empty string). A line has `at` (the ply that it leaves the game
+// at), `uci`, `san`, and `from` (moves that were shown before).
 const Viewer = (() => {
   const square = name => (name.charCodeAt(0) - 97) + 8 * (name.charCodeAt(1) - 49);
   const isWhite = piece => piece !== '' && piece === piece.toUpperCase();
@@ -46,13 +47,12 @@ const Viewer = (() => {
       `<path class='head' d='M${x1} ${y1}L${at(-17, 9)}L${at(-17, -9)}z'/></g>`;
   };
 
-  // Only pieces, squares and numbers enter the markup.
-  const picture = (board, marked, better, turned) => {
+  // Only pieces, squares and numbers enter the markup. `marks` has squares by class.
+  const picture = (board, marks, better, turned) => {
     const at = index => { const file = index % 8, row = 7 - (index - file) / 8; return turned ? [7 - file, 7 - row] : [file, row]; };
-    let out = "<rect width='360' height='360' class='light'/><path class='dark' d='";
-    for (let i = 0; i < 64; i++) if ((i % 8 + (i - i % 8) / 8) % 2 === 0) { const [x, y] = at(i); out += `M${45 * x} ${45 * y}h45v45h-45z`; }
-    out += "'/>";
-    for (const i of marked) { const [x, y] = at(i); out += `<rect class='mark' x='${45 * x}' y='${45 * y}' width='45' height='45'/>`; }
+    const each = (name, draw) => (marks[name] || []).map(i => draw(...at(i).map(cell => 45 * cell))).join('');
+    const cell = name => each(name, (x, y) => `<rect class='${name}' x='${x}' y='${y}' width='45' height='45'/>`);
+    let out = "<use href='#squares'/>" + cell('mark') + cell('picked');
     for (let i = 0; i < 8; i++) {
       const k = turned ? 7 - i : i;
       out += `<text x='${45 * i + 37}' y='357'>${'abcdefgh'[k]}</text><text x='2' y='${45 * i + 11}'>${8 - k}</text>`;
@@ -60,8 +60,10 @@ const Viewer = (() => {
     board.forEach((piece, i) => {
       if (!'pnbrqk'.includes(piece.toLowerCase()) || piece === '') return;
       const [x, y] = at(i);
-      out += `<use href='#${piece.toLowerCase()}' class='${isWhite(piece) ? 'w' : 'b'}' x='${45 * x}' y='${45 * y}' width='45' height='45'/>`;
+      out += `<use href='#${piece.toLowerCase()}' class='${isWhite(piece) ? 'w' : 'b'}' x='${45 * x}' y='${45 * y}'/>`;
     });
+    out += each('target', (x, y) => `<circle class='target' cx='${x + 22.5}' cy='${y + 22.5}' r='8'/>`);
+    out += each('frame', (x, y) => `<rect class='frame' x='${x + 2}' y='${y + 2}' width='41' height='41'/>`);
     const middle = name => at(square(name)).map(cell => 45 * cell + 22.5);
     return better === '' ? out : out + arrow(middle(better), middle(better.slice(2)));
   };
@@ -74,57 +76,110 @@ const Viewer = (() => {
     return box.height > 0 && box.bottom > 0 && box.top < window.innerHeight;
   };
   document.addEventListener('keydown', event => {
-    if (event.target.tagName === 'SELECT' || event.ctrlKey || event.altKey || event.metaKey) return;
+    const own = event.target.closest && event.target.closest('select, input, .scroll');
+    if (own || event.ctrlKey || event.altKey || event.metaKey) return;
     const viewer = used && inSight(used) ? used : viewers.find(inSight);
     const act = viewer && viewer.keys[event.key];
     if (act) { act(); event.preventDefault(); }
   });
 
-  return (root, shown) => {
-    const find = name => root.querySelector(name), list = find('.moves-list');
-    let game = null, moves = [], boards = [], spans = [], ply = 0, turned = false;
+  // The moves of a game or line as nodes; `count` counts plies from White's first move on.
+  const list = (sans, count, decorate) => {
+    const nodes = [], spans = [];
+    sans.forEach((san, i) => {
+      const span = document.createElement('span'), ply = count + i;
+      span.textContent = san;
+      span.className = 'move';
+      decorate(span, i);
+      spans.push(span);
+      if (ply % 2 === 0 || i === 0) {
+        // The number stays with its move.
+        const first = document.createElement('span');
+        first.className = 'first';
+        first.append((1 + (ply - ply % 2) / 2) + (ply % 2 === 0 ? '.' : '…'), span);
+        nodes.push(first, ' ');
+      } else nodes.push(span, ' ');
+    });
+    return [nodes, spans];
+  };
 
-    const draw = () => {
-      while (boards.length <= ply) boards.push(play(boards[boards.length - 1], moves[boards.length - 1]));
-      const last = ply > 0 ? moves[ply - 1] : NULL_MOVE;
-      const marked = last === NULL_MOVE ? [] : [square(last), square(last.slice(2))];
-      const better = ply > 0 && game.arrows ? game.arrows[ply - 1] : '';
-      find('.board').innerHTML = picture(boards[ply], marked, better, turned);
-      spans.forEach((span, i) => span.classList.toggle('now', i === ply - 1));
-      const now = spans[ply - 1], top = now ? now.offsetTop - list.offsetTop : 0;
-      if (top < list.scrollTop || top > list.scrollTop + list.clientHeight - 30) list.scrollTop = top - 40;
-      shown(ply, turned);
+  return (root, shown) => {
+    const find = name => root.querySelector(name), record = find('.moves-list'), picked = find('.board');
+    let game = null, moves = [], boards = [], spans = [], ply = 0, turned = false;
+    // The line that is followed, with the number of its moves that are made.
+    let line = null, made = 0;
+    // What another script adds: squares by class, another board, a receiver of clicks on squares.
+    let extra = {};
+
+    const main = to => {
+      while (boards.length <= to) boards.push(play(boards[boards.length - 1], moves[boards.length - 1]));
+      return boards[to];
     };
-    const go = to => { if (game) { used = viewer; ply = Math.max(0, Math.min(moves.length, to)); draw(); } };
-    const turn = () => { if (game) { used = viewer; turned = !turned; draw(); } };
+    const board = () => line ? words(line.uci).slice(0, made).reduce(play, main(line.at)) : main(ply);
+    const draw = () => {
+      const last = line ? words(line.uci)[made - 1] : ply > 0 ? moves[ply - 1] : NULL_MOVE;
+      const mark = !last || last === NULL_MOVE ? [] : [square(last), square(last.slice(2))];
+      const better = line || extra.asks || ply === 0 || !game.arrows ? '' : game.arrows[ply - 1];
+      picked.innerHTML = picture(extra.board || board(), { mark, ...extra }, better, turned);
+      picked.classList.toggle('asks', !!extra.asks);
+      const now = spans[ply - 1], sans = words(game.san);
+      picked.setAttribute('aria-label', 'The board after ' +
+        (line ? words(line.san)[made - 1] + ', in a line' : ply > 0 ? number(ply - 1) + ' ' + sans[ply - 1] : 'no move'));
+      spans.forEach((span, i) => span.classList.toggle('now', !line && i === ply - 1));
+      const top = now ? now.offsetTop - record.offsetTop : 0;
+      if (top < record.scrollTop || top > record.scrollTop + record.clientHeight - 30) record.scrollTop = top - 40;
+      shown(ply, turned, line && { line, made });
+    };
+    const show = added => { if (game) { used = viewer; extra = added; draw(); } };
+    const go = to => { line = null; ply = Math.max(0, Math.min(moves.length, to)); show({}); };
+    const follow = (other, to) => {
+      line = other; made = Math.max(other.from + 1, Math.min(words(other.uci).length, to)); ply = other.at; show({});
+    };
+    const turn = to => { turned = to === undefined ? !turned : to; show(extra); };
+    const step = by => () => {
+      if (!line) go(ply + by);
+      else if (made + by > line.from) follow(line, made + by);
+      else go(line.at);
+    };
+
+    // Plies from White's first move to the game's first one.
+    const begins = () => { const fields = game.fen.split(' '); return 2 * ((+fields[5] || 1) - 1) + (fields[1] === 'b' ? 1 : 0); };
+    const number = at => { const ply = begins() + at; return 1 + (ply - ply % 2) / 2 + (ply % 2 === 0 ? '.' : '…'); };
 
     const open = chosen => {
       game = chosen;
       moves = words(game.uci);
       boards = [setup(game.fen)];
       ply = 0;
-      const fields = game.fen.split(' '), nodes = [];
-      let number = +fields[5] || 1, white = fields[1] !== 'b';
-      spans = words(game.san).map((san, i) => {
-        if (white || i === 0) nodes.push(document.createTextNode(number + (white ? '. ' : '… ')));
-        const span = document.createElement('span'), glyph = game.glyphs && game.glyphs[i];
-        span.textContent = glyph ? san + glyph[1] : san;
-        if (glyph) span.className = 'glyph ' + glyph[0];
+      line = null;
+      extra = {};
+      let nodes;
+      [nodes, spans] = list(words(game.san), begins(), (span, i) => {
+        const glyph = game.glyphs && game.glyphs[i];
+        if (glyph) { span.textContent += glyph[1]; span.classList.add('glyph', glyph[0]); }
         span.onclick = () => go(i + 1);
-        nodes.push(span, document.createTextNode(' '));
-        if (!white) number++;
-        white = !white;
-        return span;
       });
-      list.replaceChildren(...nodes);
+      record.replaceChildren(...nodes);
       root.hidden = false;
       draw();
     };
 
-    const steps = { first: () => go(0), back: () => go(ply - 1), next: () => go(ply + 1), last: () => go(moves.length), turn };
+    // A line's moves as nodes, each of which leads there; of `done` moves the last one is marked.
+    const written = (other, done) => list(words(other.san).slice(other.from), begins() + other.at + other.from, (span, i) => {
+      span.classList.toggle('now', other.from + i + 1 === done);
+      span.onclick = () => follow(other, other.from + i + 1);
+    })[0];
+
+    picked.onclick = event => {
+      if (!extra.asks) return;
+      const box = picked.getBoundingClientRect(), cell = (at, length) => Math.max(0, Math.min(7, Math.floor(8 * at / length)));
+      const file = cell(event.clientX - box.left, box.width), row = cell(event.clientY - box.top, box.height);
+      extra.asks(turned ? 7 - file + 8 * row : file + 8 * (7 - row));
+    };
+    const steps = { first: () => go(0), back: step(-1), next: step(1), last: () => line ? follow(line, Infinity) : go(moves.length), turn: () => turn() };
     for (const button of root.querySelectorAll('.controls button')) button.onclick = steps[button.dataset.go];
-    const keys = { Home: steps.first, ArrowLeft: steps.back, ArrowRight: steps.next, End: steps.last, f: turn };
-    const viewer = { root, keys, open, go };
+    const keys = { Home: steps.first, ArrowLeft: steps.back, ArrowRight: steps.next, End: steps.last, f: steps.turn };
+    const viewer = { root, keys, open, go, follow, show, turn, written, number, board, square, setup, play };
     viewers.push(viewer);
     return viewer;
   };

@@ -12,6 +12,14 @@ pub const ELEMENTS: &str = include_str!("viewer.html");
 /// Defines `Viewer`.
 pub const SCRIPT: &str = include_str!("viewer.js");
 
+/// A script or style sheet as a page carries it: without indentation, blank lines and lines that are comments.
+#[must_use]
+pub fn compact(source: &str) -> String {
+    let lines = source.lines().map(str::trim);
+    let kept = lines.filter(|line| !line.is_empty() && !line.starts_with("//"));
+    kept.flat_map(|line| [line, "\n"]).collect()
+}
+
 /// An element with data for a script, found by `id`. Without `<`, so that text of a game cannot end it.
 #[must_use]
 pub fn data_element<T: Serialize>(id: &str, data: &T) -> String {
@@ -23,6 +31,12 @@ pub fn data_element<T: Serialize>(id: &str, data: &T) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_page_carries_no_comments() {
+        let source = "// Why.\nlet a = 1; // One.\n\n  // More.\n  a();\n";
+        assert_eq!(compact(source), "let a = 1; // One.\na();\n");
+    }
 
     #[test]
     fn data_cannot_end_its_element() {

@@ -76,6 +76,18 @@ impl Positions {
         &self.boards
     }
 
+    /// The key of each position, as of repetitions.
+    #[must_use]
+    pub fn keys(&self) -> &[u64] {
+        &self.keys
+    }
+
+    /// How castling is written.
+    #[must_use]
+    pub fn mode(&self) -> CastlingMode {
+        self.mode
+    }
+
     /// The position at `place`, from 0.
     #[must_use]
     pub fn board(&self, place: usize) -> &Chess {

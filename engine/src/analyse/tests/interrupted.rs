@@ -2,8 +2,8 @@
 
 use super::{GAMES, analyst, fresh, of, sound, task, written};
 use crate::analyse::collection::Batches;
-use crate::analyse::html::NetworkView;
 use crate::analyse::run::{AnalysisTask, journal_path, run};
+use crate::analyse::sees::NetworkView;
 use crate::pgn::{PgnEntry, read_games};
 use crate::process::files::part_of;
 use std::fs;

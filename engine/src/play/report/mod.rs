@@ -237,6 +237,15 @@ pub fn centipawns(q: f32) -> Score {
     Score::Centipawns(cp.clamp(-MOST_CENTIPAWNS, MOST_CENTIPAWNS).round() as i32)
 }
 
+/// The expected result of a score, by the inverse of [`centipawns`]; a mate is 0 or 1.
+#[must_use]
+pub fn expected(score: Score) -> f32 {
+    match score {
+        Score::Centipawns(cp) => (1.0 / (1.0 + (-SLOPE * f64::from(cp)).exp())) as f32,
+        Score::Mate(moves) => f32::from(u8::from(moves > 0)),
+    }
+}
+
 /// Grows with the score: mates against the mover, the longest last, then centipawns, then mates, the shortest last.
 fn height(score: Score) -> (i8, i32) {
     match score {
@@ -282,9 +291,10 @@ mod tests {
     #[test]
     fn centipawns_invert_the_win_probability() {
         for cp in [-900, -35, 0, 1, 35, 250, 1500] {
-            let q = 1.0 / (1.0 + (-SLOPE * f64::from(cp)).exp());
-            assert_eq!(centipawns(q as f32), Score::Centipawns(cp));
+            assert_eq!(centipawns(expected(Score::Centipawns(cp))), Score::Centipawns(cp));
         }
+        assert!((expected(Score::Centipawns(100)) - 0.591).abs() < 1e-3);
+        assert_eq!([2, -2].map(|moves| expected(Score::Mate(moves))), [1.0, 0.0]);
         assert_eq!(centipawns(1.0), Score::Centipawns(12_800));
         assert_eq!(centipawns(0.0), Score::Centipawns(-12_800));
     }
