@@ -23,8 +23,8 @@ fn refused((name, command, unchecked): Program, words: &str) -> String {
 #[test]
 fn every_path_is_known_as_an_input_or_an_output() {
     let known = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-    let inputs = ["files", "read", "weights", "writer"];
-    let outputs = ["csv", "html", "out", "plot", "svg"];
+    let inputs = ["files", "read", "resume", "weights", "writer"];
+    let outputs = ["csv", "html", "out", "plot", "save", "svg"];
     assert_eq!(paths::arguments(&MAVKA.1()), known(&[&inputs[..], &outputs].concat()));
     let inputs = [
         "against",
@@ -71,6 +71,7 @@ fn what_cannot_be_written_is_named_before_the_work() {
         (MAVKA, "analyse a --html"),
         (MAVKA, "analyse a --player p --csv"),
         (MAVKA, "eval startpos --plot"),
+        (MAVKA, "play --save"),
         (MAVKA, "think startpos --svg"),
         (LAB, "accuracy a --csv"),
         (LAB, "accuracy a --plot"),

@@ -15,6 +15,7 @@
 //! | [`eval`] | what the network sees in one position, and the boards that it imagines |
 //! | [`mod@bench`] | the signature of what plays, and its speed |
 //! | [`analyse`] | whole games with scores, better lines and glyphs |
+//! | [`terminal`] | a game against the engine in a terminal |
 //! | [`doctor`] | tries all that playing rests on |
 //! | [`command`] | the command line; nothing imports it |
 //!
@@ -37,6 +38,7 @@ pub mod pgn;
 pub mod play;
 pub mod process;
 pub mod team;
+pub mod terminal;
 pub mod uci;
 pub mod world;
 

@@ -3,7 +3,7 @@
 use super::output::Failure;
 use crate::options::settings::Settings;
 use crate::options::{self, OptionError, OutOfRange};
-use crate::pgn::legal_move;
+use crate::pgn::typed_move;
 use crate::process::stderr_log::write_stderr;
 use chess::action::Action;
 use chess::game::{Game, GameError};
@@ -137,24 +137,19 @@ fn without_number(word: &str) -> &str {
     }
 }
 
-/// Plays a move in UCI's notation, in either form of castling, or in that of PGN.
+/// Plays a move as [`typed_move`] reads it.
 fn play(game: &mut Game, word: &str) -> Result<(), Failure> {
-    let as_pgn = |game: &Game| legal_move(game.position(), word).map(Action::new);
-    // `Bb2b4` and `B2b4` are a bishop's: UCI's notation has no capital letters.
-    let piece = word.starts_with(|letter: char| letter.is_ascii_uppercase());
-    if let Some(action) = as_pgn(game).filter(|_| piece) {
+    if let Some(action) = typed_move(game.position(), word) {
         return Ok(game.play(action)?);
     }
-    let Err(why) = game.play_uci(word) else { return Ok(()) };
-    match (as_pgn(game), why) {
-        (Some(action), _) => Ok(game.play(action)?),
-        (None, GameError::NoMove { ply, .. }) => Err(format!(
+    match game.play_uci(word) {
+        Err(GameError::NoMove { ply, .. }) => Err(format!(
             "move {ply}, {}, is no legal move in `{}`; expected one like `Nf3` or `g1f3`",
             quote(word),
             game.fen()
         )
         .into()),
-        (None, why) => Err(why.into()),
+        done => Ok(done.map(|_| ())?),
     }
 }
 

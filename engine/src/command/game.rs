@@ -1,6 +1,6 @@
 //! `mavka game`: arguments of the games beside chess. The crate `games` does the work.
 
-use super::output::{Failure, StdoutSink};
+use super::output::{Failure, StdoutSink, written};
 use crate::process::streams::{self, for_each_line};
 use chess::quote::quote_path;
 use clap::{Args, Subcommand};
@@ -13,7 +13,7 @@ use games::net::NetworkFile;
 use games::player::Source;
 use games::solver::Solver;
 use games::solver::hex::{HexSolver, MAX_SIZE};
-use std::io::{self, BufRead, ErrorKind, Write};
+use std::io::{self, BufRead, Write};
 use std::path::PathBuf;
 
 /// Memory of the solvers' table.
@@ -134,7 +134,7 @@ impl GameArgs {
                 let player = search.source(&[CONNECT4])?.player(game, search.playouts)?;
                 let (mut board, mut out) = (Board::new(player), streams::output());
                 let begun = board.begin(&moves, &mut *out);
-                ended(begun.and_then(|()| {
+                written(begun.and_then(|()| {
                     converse(streams::input(), &mut *out, |line, out| board.obey(line, out))
                 }))
             }
@@ -142,7 +142,7 @@ impl GameArgs {
             BoardGame::Hex { task: HexTask::Gtp { search, swap } } => {
                 let mut gtp = Gtp::new(search.source(&HEX)?, search.playouts, swap)?;
                 let out = &mut *streams::output();
-                ended(converse(streams::input(), out, |line, out| gtp.obey(line, out)))
+                written(converse(streams::input(), out, |line, out| gtp.obey(line, out)))
             }
             BoardGame::Hex { task: HexTask::Solve { size, moves } } => solve_hex(size, &moves),
         }
@@ -164,14 +164,6 @@ fn converse(
         }
     });
     done
-}
-
-/// A reader that has closed its end has seen enough.
-fn ended(done: io::Result<()>) -> Result<(), Failure> {
-    match done {
-        Err(why) if why.kind() != ErrorKind::BrokenPipe => Err(why.into()),
-        _ => Ok(()),
-    }
 }
 
 fn solve_connect4(moves: &str) -> Result<(), Failure> {

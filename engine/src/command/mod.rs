@@ -14,15 +14,25 @@ mod options;
 pub mod output;
 pub mod paths;
 mod perft;
+mod play;
 mod team;
 pub mod think;
 pub mod uci;
 mod version;
 
+use crate::process::stderr_log::{self, write_stderr};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use output::ended;
+use std::io::{IsTerminal, stdin};
 use std::process::ExitCode;
 
+/// Shown where the program is started by hand, without a command.
+const WELCOME: &str = concat!(
+    "Mavka ",
+    env!("CARGO_PKG_VERSION"),
+    " is a chess engine. Add this executable to a chess GUI as a UCI engine, or play here: mavka play\n",
+    "It speaks UCI now: `quit` ends it. `mavka help` lists the commands."
+);
 /// Excluded from the check of paths: `man` checks its folder itself.
 pub const UNCHECKED: [(&str, &str); 1] = [("man", "out")];
 
@@ -41,6 +51,8 @@ pub struct Cli {
 enum Command {
     /// Speak UCI on standard input and output (what a GUI wants; the default)
     Uci(uci::Uci),
+    /// Play a game of chess in the terminal
+    Play(Box<play::Play>),
     /// Annotate games: scores, better lines, glyphs
     Analyse(Box<analyse::Analyse>),
     /// Search fixed positions and print a deterministic signature and the speed
@@ -82,13 +94,21 @@ impl Cli {
     /// Runs the command; prints its error.
     #[must_use]
     pub fn run(self) -> ExitCode {
-        crate::process::stderr_log::start();
+        stderr_log::start();
         crate::process::interrupt::survive_file_limit();
         if self.version {
             return ended(version::print());
         }
-        let done = match self.command.unwrap_or(Command::Uci(uci::Uci::default())) {
+        let uci = || {
+            // Somebody has typed the name alone; a GUI has a pipe. Standard output is UCI's in either case.
+            if stdin().is_terminal() {
+                write_stderr(WELCOME);
+            }
+            Command::Uci(uci::Uci::default())
+        };
+        let done = match self.command.unwrap_or_else(uci) {
             Command::Uci(uci) => uci.run(),
+            Command::Play(play) => play.run(),
             Command::Analyse(analyse) => analyse.run(),
             Command::Bench(bench) => bench.run(),
             Command::Options(options) => options.run(),

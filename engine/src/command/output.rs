@@ -36,8 +36,15 @@ impl StdoutSink {
 
     /// The first write error. A closed pipe, as by `head`, is not one.
     pub fn end(self) -> Result<(), Failure> {
-        let failed = self.failed.filter(|why| why.kind() != io::ErrorKind::BrokenPipe);
-        failed.map_or(Ok(()), |why| Err(why.into()))
+        written(self.failed.map_or(Ok(()), Err))
+    }
+}
+
+/// The end of a command that writes. A reader that has closed its end has seen enough.
+pub fn written(done: io::Result<()>) -> Result<(), Failure> {
+    match done {
+        Err(why) if why.kind() != io::ErrorKind::BrokenPipe => Err(why.into()),
+        _ => Ok(()),
     }
 }
 

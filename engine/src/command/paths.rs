@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Arguments that name a file to write.
-const OUTPUTS: [&str; 8] = ["clocks", "csv", "failures", "html", "out", "pgn", "plot", "svg"];
+const OUTPUTS: [&str; 9] =
+    ["clocks", "csv", "failures", "html", "out", "pgn", "plot", "save", "svg"];
 /// Rejects a command whose outputs would overwrite its inputs or each other.
 ///
 /// `unchecked` are exceptions: command and argument.

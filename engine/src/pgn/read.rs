@@ -8,6 +8,7 @@ use super::start::start;
 use super::tags;
 use super::text::{self, TextStream};
 use super::tokens::{NumberedLine, TokenKind, for_each_token, read_word};
+use chess::action::Action;
 use chess::quote::shorten;
 use shakmaty::{Chess, Move};
 use std::collections::HashSet;
@@ -96,6 +97,18 @@ pub fn legal_move(position: &Chess, word: &str) -> Option<Move> {
             find(*spelling, position).filter(|_| only)
         }
         _ => None,
+    }
+}
+
+/// The legal move that a person types: in UCI's notation, in either form of castling, or as [`legal_move`] reads it.
+#[must_use]
+pub fn typed_move(position: &Chess, word: &str) -> Option<Action> {
+    let as_pgn = || legal_move(position, word).map(Action::new);
+    let as_uci = || Action::from_uci(word, position);
+    // `Bb2b4` and `B2b4` are a bishop's: UCI's notation has no capital letters.
+    match word.starts_with(|letter: char| letter.is_ascii_uppercase()) {
+        true => as_pgn().or_else(as_uci),
+        false => as_uci().or_else(as_pgn),
     }
 }
 

@@ -4,6 +4,7 @@ use super::rules::{PlayedGame, Ply};
 use crate::openings::Opening;
 use crate::uci_client::limit::Limit;
 use engine::markup::pgn::tag_pair;
+use engine::pgn::write::wrap;
 use shakmaty::san::SanPlus;
 use shakmaty::{ByColor, Color, Position};
 use std::fmt::{self, Write};
@@ -103,25 +104,6 @@ fn score_text(score: Score) -> String {
         Score::Mate(moves) if moves > 0 => format!("+M{moves}"),
         Score::Mate(moves) => format!("-M{}", moves.unsigned_abs()),
     }
-}
-
-/// Wraps at 80 characters (export format of the PGN standard).
-fn wrap(out: &mut String, words: &[String]) {
-    let mut width = 0;
-    for word in words {
-        let length = word.chars().count();
-        if width > 0 && width + 1 + length > 80 {
-            out.push('\n');
-            width = 0;
-        }
-        if width > 0 {
-            out.push(' ');
-            width += 1;
-        }
-        out.push_str(word);
-        width += length;
-    }
-    out.push('\n');
 }
 
 /// Today's date in PGN format, `2026.01.31`, UTC.
