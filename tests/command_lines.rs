@@ -115,6 +115,16 @@ fn what_cannot_be_written_is_named_before_the_work() {
 }
 
 #[test]
+fn standard_output_is_no_output_file() {
+    for (program, words) in
+        [(MAVKA, "analyse a --out -"), (MAVKA, "play --save -"), (LAB, "tune a --plot -")]
+    {
+        let why = refused(program, words);
+        assert!(why.contains("standard output is no file; expected a file's name"), "{why}");
+    }
+}
+
+#[test]
 fn outputs_of_any_command_are_neither_inputs_nor_each_other() {
     for (program, words) in [
         (MAVKA, "think startpos --read a --svg a"),

@@ -256,6 +256,11 @@ pub fn check_shared(
     taken.extend(inputs.iter().map(|input| (identity(input.path), input.argument)));
     for NamedFile { argument, path } in outputs {
         let unwritable = |why| OutputError::Unwritable((*argument).to_owned(), why);
+        // Elsewhere it means standard output.
+        if *path == Path::new("-") {
+            let why = "standard output is no file; expected a file's name";
+            return Err(unwritable(io::Error::new(io::ErrorKind::InvalidInput, why)));
+        }
         let target = target(path).map_err(unwritable)?;
         for path in [part_of(&target), target] {
             check_ordinary(&path).map_err(unwritable)?;
