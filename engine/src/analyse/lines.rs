@@ -34,12 +34,8 @@ pub fn all(review: &Review<'_>) -> Vec<ReplayLine> {
     let (mut found, mut room) = (Vec::new(), MAX_MOVES);
     for (ply, node) in review.game.line.moves.iter().enumerate().take(review.judgements.len()) {
         let better = better(review, ply);
-        let begins =
-            |line: &Line, san: &str| line.moves.first().is_some_and(|node| node.san == san);
         // An analysed file has the better lines as variations.
-        let is_new = |line: &&Line| {
-            !better.iter().any(|better| begins(line, better.san.split(' ').next().unwrap_or("")))
-        };
+        let is_new = |line: &&Line| !better.iter().any(|better| repeats(line, better));
         let branch = LineMaker::new(review.board(ply), review.positions.mode());
         let mut open: Vec<(&Line, LineMaker)> = Vec::new();
         open.extend(node.variations.iter().filter(is_new).rev().map(|line| (line, branch.clone())));
@@ -61,6 +57,12 @@ pub fn all(review: &Review<'_>) -> Vec<ReplayLine> {
         }
     }
     found
+}
+
+/// Whether a variation has nothing but the moves of a better line, or of its continuation.
+fn repeats(line: &Line, better: &ReplayLine) -> bool {
+    let is_plain = line.moves.iter().all(|node| node.variations.is_empty());
+    is_plain && line.moves.iter().zip(better.san.split(' ')).all(|(node, san)| node.san == san)
 }
 
 /// Better lines than the move at `ply`.
