@@ -1,17 +1,21 @@
 #!/usr/bin/env python3
-"""Writes the licence texts of every crate that is compiled into mavka.
+"""Writes the licence texts of every crate that is compiled into mavka, or a list of these crates.
 
     .ci/licences.py [TARGET] > LICENCES.txt
+    .ci/licences.py --sbom [TARGET] > mavka.cdx.json
 
 asks `cargo tree` which crates the executable is made of (on TARGET, such as x86_64-pc-windows-msvc, or on this system),
 and copies the licence files that each of them ships. Crates with the same text share it; those without one are named
-with their authors. Ends with an error if a crate names no licence.
+with their authors. Ends with an error if a crate names no licence. The list (SBOM) is CycloneDX's, with the checksums of
+Cargo.lock. MAVKA_FEATURES are the features of the build, `gpu` by default.
 """
 
 import json
+import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 LICENCE = re.compile(r"(licen[cs]e|copying|unlicense|notice|copyright)", re.IGNORECASE)
@@ -22,8 +26,9 @@ def ask(*words):
 
 
 def compiled_in(target):
-    """The packages that a release is linked from: with the feature `gpu`, and without tools of its build."""
-    words = ["tree", "--locked", "-p", "mavka", "--features", "gpu", "-e", "normal,no-proc-macro", "--prefix", "none", "-f", "{p}"]
+    """The packages that a release is linked from, without tools of its build."""
+    features = os.environ.get("MAVKA_FEATURES", "gpu")
+    words = ["tree", "--locked", "-p", "mavka", "--features", features, "-e", "normal,no-proc-macro", "--prefix", "none", "-f", "{p}"]
     lines = ask(*words, *(["--target", target] if target else [])).splitlines()
     linked = {tuple(line.split()[:2]) for line in lines}
     words = ["metadata", "--format-version", "1", "--locked"]
@@ -42,19 +47,46 @@ def texts(package):
     return [path.read_text(encoding="utf-8", errors="replace").strip() for path in sorted(files)]
 
 
+def terms(package):
+    found = package["license"] or ("see its text" if package["license_file"] else None)
+    return found or sys.exit(f"{package['name']} {package['version']} names no licence")
+
+
+def list_of_crates(packages):
+    """A CycloneDX document without a time or a serial number: the same list is the same text."""
+    lock = tomllib.loads(Path("Cargo.lock").read_text(encoding="utf-8"))["package"]
+    checksums = {(crate["name"], crate["version"]): crate.get("checksum") for crate in lock}
+    version = next(crate["version"] for crate in lock if crate["name"] == "mavka")
+
+    def component(package):
+        name, version = package["name"], package["version"]
+        found = {"type": "library", "name": name, "version": version, "purl": f"pkg:cargo/{name}@{version}"}
+        found["bom-ref"] = found["purl"]
+        # Cargo's older form of `OR`.
+        expression = terms(package).replace("/", " OR ")
+        found["licenses"] = [{"expression": expression}] if package["license"] else [{"license": {"name": expression}}]
+        if checksum := checksums[name, version]:
+            found["hashes"] = [{"alg": "SHA-256", "content": checksum}]
+        return found
+
+    itself = {"type": "application", "name": "mavka", "version": version, "licenses": [{"expression": "GPL-3.0-or-later"}]}
+    document = {"bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1, "metadata": {"component": itself}}
+    return json.dumps(document | {"components": [component(package) for package in packages]}, indent=1)
+
+
 def main():
     sys.stdout.reconfigure(encoding="utf-8")
-    packages = compiled_in(sys.argv[1] if len(sys.argv) > 1 else None)
+    words = [word for word in sys.argv[1:] if word != "--sbom"]
+    packages = compiled_in(words[0] if words else None)
+    if "--sbom" in sys.argv:
+        return print(list_of_crates(packages))
     by_text = {}
     print(f"Mavka is made of {len(packages)} crates of others. Their licences:\n")
     for package in packages:
         name = f"{package['name']} {package['version']}"
-        terms = package["license"] or ("see its text" if package["license_file"] else None)
-        if terms is None:
-            sys.exit(f"{name} names no licence")
         found = texts(package)
         by = ", ".join(package["authors"]) or package["repository"] or "its authors"
-        print(f"{name}: {terms}" + ("" if found else f" (no text; by {by})"))
+        print(f"{name}: {terms(package)}" + ("" if found else f" (no text; by {by})"))
         for text in found:
             by_text.setdefault(text, []).append(name)
     for text, names in by_text.items():
