@@ -135,6 +135,7 @@ fn stepping(browser: &mut Browser) -> Result<(), String> {
         browser.click("#g2 [data-go=next]")?;
     }
     ply(browser, "#g2", 3)?;
+    says(browser, "#g2 .said", "2. e5")?;
     let on_e5 = "document.querySelectorAll(\"#g2 .stage use[href='#p'][class='w'][x='180'][y='135']\").length";
     expect(browser, on_e5, json!(1))?;
     says(browser, "#g2 .score", "White expects")?;

@@ -123,8 +123,9 @@ const Viewer = (() => {
       picked.innerHTML = picture(extra.board || board(), { mark, ...extra }, better, turned);
       picked.classList.toggle('asks', !!extra.asks);
       const now = spans[ply - 1], sans = words(game.san);
-      picked.setAttribute('aria-label', 'The board after ' +
-        (line ? words(line.san)[made - 1] + ', in a line' : ply > 0 ? number(ply - 1) + ' ' + sans[ply - 1] : 'no move'));
+      const after = line ? words(line.san)[made - 1] + ', in a line' : ply > 0 ? number(ply - 1) + ' ' + sans[ply - 1] : 'no move';
+      picked.setAttribute('aria-label', 'The board after ' + after);
+      find('.said').textContent = after;
       spans.forEach((span, i) => span.classList.toggle('now', !line && i === ply - 1));
       const top = now ? now.offsetTop - record.offsetTop : 0;
       if (top < record.scrollTop || top > record.scrollTop + record.clientHeight - 30) record.scrollTop = top - 40;
