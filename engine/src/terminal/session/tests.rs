@@ -22,10 +22,13 @@ struct Case<'a> {
     resumed: Option<&'a Path>,
 }
 
+/// Answers a text of the terminal with a line, or waits for the next one.
+type Typist = Box<dyn FnMut(&str) -> Option<String>>;
+
 /// A terminal that keeps its text, and types where the game waits for it.
 struct Terminal {
     text: String,
-    types: Option<Box<dyn FnMut(&str) -> Option<String>>>,
+    types: Option<Typist>,
     sender: Option<Sender<String>>,
 }
 
