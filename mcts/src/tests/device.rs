@@ -2,8 +2,8 @@
 //! comes.
 
 use super::*;
-use crate::toy::{Broken, Fault, Faulty, Wide};
-use crate::{Leaf, Pipeline, Wdl};
+use crate::Pipeline;
+use crate::toy::{Fault, Faulty, Wide};
 use std::{
     collections::HashSet,
     sync::{Condvar, Mutex},
@@ -25,16 +25,8 @@ struct Device {
     under_way: Mutex<(usize, usize)>,
 }
 
-impl World for Device {
-    type State = u64;
-    type Action = u16;
-    type Error = Broken;
-
-    fn step(&self, key: &mut u64, action: u16) -> Option<Wdl> {
-        Wide::CHESSLIKE.step(key, action)
-    }
-
-    fn evaluate(&self, leaves: &[&u64]) -> Result<Vec<Leaf<u16>>, Broken> {
+impl BeforeEvaluation for Device {
+    fn before(&self, leaves: &[&u64]) {
         {
             let mut now = self.under_way.lock().unwrap();
             *now = (now.0 + 1, now.1.max(now.0 + 1));
@@ -45,7 +37,6 @@ impl World for Device {
         drop(seen);
         thread::yield_now();
         self.under_way.lock().unwrap().0 -= 1;
-        Wide::CHESSLIKE.evaluate(leaves)
     }
 }
 
@@ -115,21 +106,12 @@ struct Stalled {
     changed: Condvar,
 }
 
-impl World for Stalled {
-    type State = u64;
-    type Action = u16;
-    type Error = Broken;
-
-    fn step(&self, key: &mut u64, action: u16) -> Option<Wdl> {
-        Wide::CHESSLIKE.step(key, action)
-    }
-
-    fn evaluate(&self, leaves: &[&u64]) -> Result<Vec<Leaf<u16>>, Broken> {
+impl BeforeEvaluation for Stalled {
+    fn before(&self, _: &[&u64]) {
         if self.batches.fetch_add(1, Relaxed) == 1 {
             let free = self.free.lock().unwrap();
             drop(self.changed.wait_while(free, |free| !*free).unwrap());
         }
-        Wide::CHESSLIKE.evaluate(leaves)
     }
 }
 

@@ -9,7 +9,8 @@ mod path_ends;
 mod stops;
 mod trouble;
 
-use crate::{Ancestor, Control, Outcome, Params, Patient, Searcher, View, World};
+use crate::toy::{Broken, Wide};
+use crate::{Ancestor, Control, Leaf, Outcome, Params, Patient, Searcher, View, Wdl, World};
 use std::{
     ops::ControlFlow,
     sync::atomic::{AtomicU64, Ordering::Relaxed},
@@ -47,5 +48,25 @@ impl<W: World> Control<W> for StopAfter {
 
     fn stopped(&self) -> bool {
         self.0.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_err()
+    }
+}
+
+/// [`Wide::CHESSLIKE`] with something done before each minibatch is evaluated.
+trait BeforeEvaluation: Send + Sync {
+    fn before(&self, leaves: &[&u64]);
+}
+
+impl<H: BeforeEvaluation> World for H {
+    type State = u64;
+    type Action = u16;
+    type Error = Broken;
+
+    fn step(&self, key: &mut u64, action: u16) -> Option<Wdl> {
+        Wide::CHESSLIKE.step(key, action)
+    }
+
+    fn evaluate(&self, leaves: &[&u64]) -> Result<Vec<Leaf<u16>>, Broken> {
+        self.before(leaves);
+        Wide::CHESSLIKE.evaluate(leaves)
     }
 }

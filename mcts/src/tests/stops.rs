@@ -1,7 +1,7 @@
 //! A stop, and a panic in one worker: the other workers stop within a minibatch. No assertion depends on the clock.
 
 use super::*;
-use crate::{Leaf, Wdl, toy::Broken, toy::Wide};
+use crate::toy::Wide;
 use std::{
     cell::Cell,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -19,18 +19,9 @@ impl Counting {
     }
 }
 
-impl World for Counting {
-    type State = u64;
-    type Action = u16;
-    type Error = Broken;
-
-    fn step(&self, key: &mut u64, action: u16) -> Option<Wdl> {
-        Wide::CHESSLIKE.step(key, action)
-    }
-
-    fn evaluate(&self, leaves: &[&u64]) -> Result<Vec<Leaf<u16>>, Broken> {
+impl BeforeEvaluation for Counting {
+    fn before(&self, _: &[&u64]) {
         self.0.fetch_add(1, Relaxed);
-        Wide::CHESSLIKE.evaluate(leaves)
     }
 }
 
@@ -123,16 +114,8 @@ struct SpawnedPanics {
     minibatches: AtomicU64,
 }
 
-impl World for SpawnedPanics {
-    type State = u64;
-    type Action = u16;
-    type Error = Broken;
-
-    fn step(&self, key: &mut u64, action: u16) -> Option<Wdl> {
-        Wide::CHESSLIKE.step(key, action)
-    }
-
-    fn evaluate(&self, leaves: &[&u64]) -> Result<Vec<Leaf<u16>>, Broken> {
+impl BeforeEvaluation for SpawnedPanics {
+    fn before(&self, _: &[&u64]) {
         if std::thread::current().name() == Some("mcts") {
             AT_END.set(Some(SetAtThreadsEnd(self.ended.clone())));
             panic!("boom");
@@ -146,7 +129,6 @@ impl World for SpawnedPanics {
                 std::thread::sleep(Duration::from_millis(1));
             }
         }
-        Wide::CHESSLIKE.evaluate(leaves)
     }
 }
 

@@ -169,17 +169,10 @@ struct Bomb {
     fuse: AtomicU64,
 }
 
-impl World for Bomb {
-    type State = u64;
-    type Action = u16;
-    type Error = crate::toy::Broken;
-    fn step(&self, key: &mut u64, action: u16) -> Option<crate::Wdl> {
-        Wide::CHESSLIKE.step(key, action)
-    }
-    fn evaluate(&self, leaves: &[&u64]) -> Result<Vec<crate::Leaf<u16>>, Self::Error> {
+impl BeforeEvaluation for Bomb {
+    fn before(&self, _: &[&u64]) {
         let burnt = self.fuse.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_err();
         assert!(!burnt, "boom");
-        Wide::CHESSLIKE.evaluate(leaves)
     }
 }
 
