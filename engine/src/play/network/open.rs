@@ -104,15 +104,7 @@ pub fn open_best(networks: &dyn Networks, clock: &dyn Clock, source: Source) -> 
     let (file, backend, cpu) = (source.path(), source.backend, Backend::Cpu);
     // From what was asked for to what always works.
     let choices = [(file, backend), (file, cpu), (None, backend), (None, cpu)];
-    let (found, troubles) = open_first(networks, clock, &choices);
-    let (index, network, timing) = match found {
-        Some((index, network, timing)) => (Some(index), network, timing),
-        None => (None, network::uniform(), EvalTiming::default()),
-    };
-    let choice = index.map(|index| choices[index]);
-    let on_cpu = choice.and_then(|choice| on_cpu(networks, clock, choice, &timing));
-    let file = choice.and_then(|choice| choice.0).map(Path::to_owned);
-    Opened { source, network, timing, file, troubles, is_network: index.is_some(), on_cpu }
+    open_among(networks, clock, &source, &choices)
 }
 
 /// Opens the network of `source` for a search with `threads` threads, on the CPU where its device cannot be used, which the
@@ -127,25 +119,36 @@ pub fn open_named(
     threads: usize,
 ) -> Result<(Network, EvalTiming), NetworkError> {
     let choices = [(source.path(), source.backend), (source.path(), Backend::Cpu)];
-    let (found, mut troubles) = open_first(networks, clock, &choices);
-    let found =
-        found.map(|(index, card, timing)| match on_cpu(networks, clock, choices[index], &timing) {
-            Some(cpu) => match outrun(&card, &timing, &cpu.1, threads) {
-                Some(note) => {
-                    troubles.push(note);
-                    cpu
-                }
-                None => (card, timing),
-            },
-            None => (card, timing),
-        });
-    for trouble in troubles {
+    let opened = open_among(networks, clock, source, &choices).for_threads(threads);
+    for trouble in opened.troubles {
         match trouble.is_of_device() {
             true => log::warn!("{trouble}"),
             false => return Err(trouble),
         }
     }
-    found.ok_or_else(|| NetworkError::Failed("no device computes the network".to_owned()))
+    match opened.is_network {
+        true => Ok((opened.network, opened.timing)),
+        false => Err(NetworkError::Failed("no device computes the network".to_owned())),
+    }
+}
+
+/// Opens the first of `choices` that can be used.
+fn open_among(
+    networks: &dyn Networks,
+    clock: &dyn Clock,
+    source: &Source,
+    choices: &[(Option<&Path>, Backend)],
+) -> Opened {
+    let (found, troubles) = open_first(networks, clock, choices);
+    let (index, network, timing) = match found {
+        Some((index, network, timing)) => (Some(index), network, timing),
+        None => (None, network::uniform(), EvalTiming::default()),
+    };
+    let choice = index.map(|index| choices[index]);
+    let on_cpu = choice.and_then(|choice| on_cpu(networks, clock, choice, &timing));
+    let file = choice.and_then(|choice| choice.0).map(Path::to_owned);
+    let (source, is_network) = (source.clone(), index.is_some());
+    Opened { source, network, timing, file, troubles, is_network, on_cpu }
 }
 
 /// A network with its place among the choices.
