@@ -7,7 +7,8 @@ use clap::error::ErrorKind;
 use engine::command::Cli;
 use engine::options::{Shown, markdown};
 use mavka_tests::{PRIVATE_WORDS, inverted};
-use std::collections::BTreeSet;
+use sha2::{Digest, Sha256};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -118,6 +119,47 @@ fn the_options_table_is_what_the_engine_prints() {
         options_of(&page).trim() == table.trim(),
         "run `mavka options` and paste its table into docs/src/guide/options.md:\n{table}"
     );
+}
+
+/// The table of the pictures, by their paths: their data as paths and sums.
+fn pictures() -> BTreeMap<String, Vec<(String, String)>> {
+    #[derive(serde::Deserialize)]
+    struct Picture {
+        data: Vec<(String, String)>,
+    }
+    let table = read(&root().join("docs/pictures/pictures.toml"));
+    let table: BTreeMap<String, Picture> = toml::from_str(&table).unwrap();
+    table.into_iter().map(|(path, picture)| (path, picture.data)).collect()
+}
+
+#[test]
+fn no_picture_is_older_than_its_data() {
+    for (picture, data) in pictures() {
+        assert!(root().join(&picture).exists(), "{picture}");
+        for (path, sum) in data {
+            let bytes = fs::read(root().join(&path)).unwrap();
+            let now: String =
+                Sha256::digest(&bytes)[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+            assert_eq!(now, sum, "{picture} is older than {path}: docs/pictures/draw.py {picture}");
+        }
+    }
+}
+
+#[test]
+fn every_picture_is_drawn_by_a_command() {
+    let mut pages: Vec<PathBuf> = PAGES.iter().map(|page| root().join(page)).collect();
+    pages.extend(book());
+    let mut shown = BTreeSet::new();
+    for page in pages {
+        for link in links(&read(&page)) {
+            if [".svg", ".png"].iter().any(|end| link.ends_with(end)) && !link.contains("://") {
+                let path = page.parent().unwrap().join(link).canonicalize().unwrap();
+                let path = path.strip_prefix(root().canonicalize().unwrap()).unwrap();
+                shown.insert(path.display().to_string());
+            }
+        }
+    }
+    assert_eq!(shown, pictures().into_keys().collect());
 }
 
 /// Both pictures name the network in plain text: the SVG in its heading, the PNG in a comment.

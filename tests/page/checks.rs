@@ -108,7 +108,7 @@ fn ply(browser: &mut Browser, game: &str, expected: i32) -> Result<(), String> {
 }
 
 /// Clicks the first element of `selector` with this text.
-fn click_text(browser: &mut Browser, selector: &str, text: &str) -> Result<(), String> {
+pub fn click_text(browser: &mut Browser, selector: &str, text: &str) -> Result<(), String> {
     let mark = format!(
         "document.querySelectorAll('.clicked').forEach(old => old.classList.remove('clicked'));
          [...document.querySelectorAll({selector:?})].find(one => one.textContent.includes({text:?})).classList.add('clicked')"

@@ -18,6 +18,8 @@ use std::process::Command;
 
 /// Games with clocks, variations, mistakes, and tags that would be markup.
 const GAMES: &str = include_str!("games.pgn");
+/// The game of README's picture.
+const SHOWN: &str = include_str!("../../docs/pictures/immortal.pgn");
 /// Name, width, height and colours of the pictures.
 const PICTURES: [(&str, u32, u32, bool); 4] = [
     ("desktop", 1366, 1900, false),
@@ -34,13 +36,15 @@ fn folder() -> PathBuf {
     folder.canonicalize().unwrap()
 }
 
-/// The page of the games, with a player at its head.
-fn page(folder: &Path) -> String {
-    let [games, out, html] = ["games.pgn", "out.pgn", "page.html"].map(|name| folder.join(name));
-    fs::write(&games, GAMES).unwrap();
+/// The page of some games.
+fn page(folder: &Path, games: &str, options: [&str; 2]) -> String {
+    let [path, out, html] = ["games.pgn", "out.pgn", "page.html"].map(|name| folder.join(name));
+    fs::write(&path, games).unwrap();
     let done = Command::new(env!("CARGO_BIN_EXE_mavka-executables"))
-        .args(["analyse", "--player", "Rossi, Libertà", "--out"])
-        .args([&out, Path::new("--html"), &html, &games])
+        .arg("analyse")
+        .args(options)
+        .arg("--out")
+        .args([&out, Path::new("--html"), &html, &path])
         .output()
         .unwrap();
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
@@ -70,7 +74,7 @@ fn the_page_works_in_a_browser_and_each_check_finds_its_fault() {
         return;
     };
     let folder = folder();
-    let page = page(&folder);
+    let page = page(&folder, GAMES, ["--player", "Rossi, Libertà"]);
     let mut browser = Browser::start(&program);
     let url = |name: &str| format!("file://{}", folder.join(name).display());
     for (name, width, height, is_dark) in PICTURES {
@@ -94,4 +98,20 @@ fn the_page_works_in_a_browser_and_each_check_finds_its_fault() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+#[ignore = "draws assets/analysis.png: docs/pictures/pictures.toml"]
+fn the_readmes_picture() {
+    let folder = folder();
+    page(&folder, SHOWN, ["--nodes", "400"]);
+    let mut browser = Browser::start(&browser::installed().expect("Chromium"));
+    browser.window(1100, 900, false);
+    browser.open(&format!("file://{}", folder.join("page.html").display()));
+    checks::settled(&mut browser).unwrap();
+    checks::click_text(&mut browser, ".moves-list .move", "Bxg1").unwrap();
+    browser.click(".sight summary").unwrap();
+    browser.eval("scrollTo(0, 0)").unwrap();
+    let picture = STANDARD.decode(browser.picture(1100, 1330)).unwrap();
+    fs::write(folder.join("readme.png"), picture).unwrap();
 }

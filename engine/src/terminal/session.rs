@@ -20,6 +20,10 @@ use uci::{Go, Score};
 
 const HELP: &str = "A move: e4, Nf3, O-O, e8=Q, or g1f3, e7e8q. Commands: take back, hint, draw,\n\
                     resign, board, moves, save FILE, quit.";
+/// Centipawns by which the engine is behind where it takes a draw.
+const BEHIND: i32 = 50;
+/// Plies of a game after which it need not be behind.
+const LATE: usize = 80;
 const OVER: &str = "The game is over: take back, save FILE or quit.";
 /// Longest name of a file that is answered to a question, in characters.
 const LONGEST_NAME: usize = 1000;
@@ -167,7 +171,7 @@ impl TerminalGame<'_> {
                 let name = line.split_once(char::is_whitespace).unwrap_or_default().1;
                 self.save_as(name)?;
             }
-            ["take", "back"] | ["takeback" | "undo" | "u"] => self.take_back()?,
+            ["take", "back"] | ["back" | "takeback" | "undo" | "u"] => self.take_back()?,
             _ if self.is_over() => self.say(OVER)?,
             ["hint"] => return self.hint(interrupt),
             ["draw"] => self.offer_draw()?,
@@ -273,10 +277,12 @@ impl TerminalGame<'_> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// The engine accepts where its own last search did not prefer its side.
+    /// The engine accepts where its own last search had its side behind, late in a game also where it had nothing.
     fn offer_draw(&mut self) -> io::Result<()> {
+        let plies = self.record.game().actions().len();
+        let least = if plies < LATE { -BEHIND } else { 0 };
         match self.state.score {
-            Some(Score::Centipawns(score)) if score > 0 => self.say("Mavka declines."),
+            Some(Score::Centipawns(score)) if score > least => self.say("Mavka declines."),
             Some(Score::Mate(moves)) if moves > 0 => self.say("Mavka declines."),
             None => self.say("Mavka declines: it has not made a move yet."),
             Some(_) => self.conclude(None, "Draw by agreement."),

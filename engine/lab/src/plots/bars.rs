@@ -1,6 +1,7 @@
 //! Two bars for each stage, in microseconds a position, as an SVG.
 
 use crate::plots::PlotError;
+use crate::plots::style;
 use crate::plots::svg::{self, Canvas, DrawError};
 use plotters::prelude::*;
 use std::path::Path;
@@ -24,26 +25,21 @@ impl Bars {
     fn paint(&self, canvas: &Canvas<'_>) -> Result<(), DrawError> {
         let count = self.rows.len();
         let most = self.rows.iter().flat_map(|(_, pair)| *pair).fold(1e-6, f64::max);
-        let mut chart = ChartBuilder::on(canvas)
-            .caption(&self.title, ("sans-serif", 20))
-            .margin(15)
-            .x_label_area_size(40)
-            .y_label_area_size(120)
+        let mut chart = style::chart(canvas, &self.title, 150)
             .build_cartesian_2d(0.0..1e6 * most * 1.05, (0..count).into_segmented())?;
         let name = |place: &SegmentValue<usize>| match place {
             SegmentValue::CenterOf(i) if *i < count => self.rows[count - 1 - i].0.clone(),
             _ => String::new(),
         };
-        chart
-            .configure_mesh()
-            .disable_y_mesh()
-            .light_line_style(TRANSPARENT)
+        let mut mesh = chart.configure_mesh();
+        style::mesh(&mut mesh);
+        mesh.disable_y_mesh()
             .x_desc("microseconds a position")
             .y_labels(count)
             .y_label_formatter(&name)
             .draw()?;
         for (number, (top, bottom)) in [(3, 17), (17, 3)].into_iter().enumerate() {
-            let style = Palette99::pick(number).filled();
+            let style = style::series(number).filled();
             let bars = self.rows.iter().rev().enumerate().map(|(i, (_, pair))| {
                 let ends = [
                     (0.0, SegmentValue::Exact(i)),
@@ -58,12 +54,6 @@ impl Bars {
                 .label(self.labels[number])
                 .legend(move |(x, y)| Rectangle::new([(x, y - 4), (x + 14, y + 4)], style));
         }
-        chart
-            .configure_series_labels()
-            .position(SeriesLabelPosition::LowerRight)
-            .background_style(WHITE.mix(0.8))
-            .border_style(BLACK)
-            .draw()?;
-        Ok(())
+        style::legend(&mut chart, SeriesLabelPosition::LowerRight)
     }
 }

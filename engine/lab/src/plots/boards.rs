@@ -1,6 +1,7 @@
 //! Boards side by side, each with a title: what is more or less on a cell than on those of the others (the occupancy maps of paper 003).
 
 use super::PlotError;
+use super::style;
 use super::svg;
 use plotters::prelude::*;
 use std::path::Path;
@@ -35,15 +36,18 @@ pub fn draw(boards: &[Board], columns: usize, full: f64, path: &Path) -> Result<
     svg::write(path, (width as u32, height as u32), |canvas| {
         for (number, board) in boards.iter().enumerate() {
             let left = SPACE + number * (columns * CELL + SPACE);
-            let style = ("sans-serif", 15).into_font().color(&BLACK);
-            canvas.draw(&Text::new(board.title.clone(), pixel(left, TITLE / 3), style))?;
+            canvas.draw(&Text::new(
+                board.title.clone(),
+                pixel(left, TITLE / 3),
+                style::font(16, style::INK),
+            ))?;
             for (cell, value) in board.cells.iter().enumerate() {
                 let share = ((value - mean(cell)) / full).clamp(-1.0, 1.0);
-                let colour = if share > 0.0 { RED } else { BLUE };
+                let colour = if share > 0.0 { style::MORE } else { style::LESS };
                 let (x, y) = (left + cell % columns * CELL, TITLE + cell / columns * CELL);
                 let corners = [pixel(x, y), pixel(x + CELL, y + CELL)];
                 canvas.draw(&Rectangle::new(corners, colour.mix(share.abs()).filled()))?;
-                canvas.draw(&Rectangle::new(corners, BLACK.mix(0.3)))?;
+                canvas.draw(&Rectangle::new(corners, style::SOFT.mix(0.4)))?;
             }
         }
         Ok(())

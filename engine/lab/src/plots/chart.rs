@@ -2,6 +2,7 @@
 
 use super::labels::ticks;
 use crate::plots::PlotError;
+use crate::plots::style;
 use crate::plots::svg;
 use plotters::prelude::*;
 use std::path::Path;
@@ -35,39 +36,29 @@ impl Picture {
         };
 
         svg::write(path, (800, 500), |canvas| {
-            let mut chart = ChartBuilder::on(canvas)
-                .caption(&self.title, ("sans-serif", 20))
-                .margin(15)
-                .x_label_area_size(40)
-                .y_label_area_size(60)
+            let mut chart = style::chart(canvas, &self.title, 70)
                 .build_cartesian_2d(0.0..right * 1.03, 0.0..top * 1.1)?;
-            chart
-                .configure_mesh()
-                .light_line_style(TRANSPARENT)
-                .x_label_formatter(&|x| ticks(*x, right))
+            let mut mesh = chart.configure_mesh();
+            style::mesh(&mut mesh);
+            mesh.x_label_formatter(&|x| ticks(*x, right))
                 .y_label_formatter(&|y| ticks(*y, top))
                 .x_desc(&self.x)
                 .y_desc(&self.y)
                 .draw()?;
             for (number, curve) in self.curves.iter().enumerate() {
-                let color = Palette99::pick(number).to_rgba();
+                let color = style::series(number);
                 let line = color.stroke_width(2);
                 chart
                     .draw_series(LineSeries::new(curve.points.iter().copied(), line).point_size(3))?
                     .label(&curve.name)
                     .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], line));
             }
-            chart
-                .configure_series_labels()
-                .position(if self.falls() {
-                    SeriesLabelPosition::UpperRight
-                } else {
-                    SeriesLabelPosition::LowerRight
-                })
-                .background_style(WHITE.mix(0.8))
-                .border_style(BLACK)
-                .draw()?;
-            Ok(())
+            let place = if self.falls() {
+                SeriesLabelPosition::UpperRight
+            } else {
+                SeriesLabelPosition::LowerRight
+            };
+            style::legend(&mut chart, place)
         })
     }
 

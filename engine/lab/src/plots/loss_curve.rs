@@ -1,6 +1,7 @@
 //! Draws the losses of a run over its examples, as SVG.
 
 use super::labels::ticks;
+use crate::plots::style;
 use crate::plots::svg;
 use crate::plots::{FiguresError, PlotError};
 use engine::process::errors::FileError;
@@ -25,31 +26,21 @@ pub fn draw(csv: &Path, picture: &Path) -> Result<(), PlotError> {
     let last = rows.last().map_or(0.0, |row| row.examples);
 
     svg::write(picture, (800, 500), |canvas| {
-        let mut chart = ChartBuilder::on(canvas)
-            .caption("losses, relative to the last", ("sans-serif", 20))
-            .margin(15)
-            .x_label_area_size(40)
-            .y_label_area_size(50)
+        let mut chart = style::chart(canvas, "losses, relative to the last", 60)
             .build_cartesian_2d(0.0..last, 0.9..1.6)?;
-        chart
-            .configure_mesh()
-            .light_line_style(TRANSPARENT)
-            .x_desc("million examples")
+        let mut mesh = chart.configure_mesh();
+        style::mesh(&mut mesh);
+        mesh.x_desc("million examples")
             .x_label_formatter(&|examples| ticks(examples / 1e6, last / 1e6))
             .y_desc("loss / last loss")
             .draw()?;
         for (number, (name, points)) in curves.into_iter().enumerate() {
-            let color = Palette99::pick(number).to_rgba();
+            let color = style::series(number);
             chart.draw_series(LineSeries::new(points, color.stroke_width(2)))?.label(name).legend(
                 move |(x, y)| PathElement::new([(x, y), (x + 16, y)], color.stroke_width(2)),
             );
         }
-        chart
-            .configure_series_labels()
-            .background_style(WHITE.mix(0.8))
-            .border_style(BLACK)
-            .draw()?;
-        Ok(())
+        style::legend(&mut chart, SeriesLabelPosition::UpperRight)
     })
 }
 

@@ -6,6 +6,7 @@ mod chart;
 mod error;
 pub(crate) mod labels;
 pub(crate) mod loss_curve;
+pub(crate) mod style;
 pub(crate) mod svg;
 
 pub(crate) use bars::Bars;

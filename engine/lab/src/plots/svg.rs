@@ -5,12 +5,15 @@ use engine::process::errors::FileError;
 use engine::process::files::write_whole;
 use plotters::coord::Shift;
 use plotters::drawing::{DrawingArea, DrawingAreaErrorKind, IntoDrawingArea};
-use plotters::prelude::{SVGBackend, WHITE};
+use plotters::prelude::{RGBColor, SVGBackend};
 use std::io;
 use std::path::Path;
 
-/// The canvas, white at first.
+/// The canvas, of the pages' ground at first.
 pub(crate) type Canvas<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+/// The pages' ground.
+pub(crate) const GROUND: RGBColor = RGBColor(0xfb, 0xfa, 0xf7);
+
 /// Why nothing can be drawn.
 pub(crate) type DrawError = DrawingAreaErrorKind<io::Error>;
 
@@ -25,7 +28,7 @@ pub(crate) fn write(
 ) -> Result<(), PlotError> {
     let mut text = String::new();
     let canvas = SVGBackend::with_string(&mut text, size).into_drawing_area();
-    let drawn = canvas.fill(&WHITE).and_then(|()| paint(&canvas)).and_then(|()| canvas.present());
+    let drawn = canvas.fill(&GROUND).and_then(|()| paint(&canvas)).and_then(|()| canvas.present());
     drop(canvas);
     drawn.map_err(|why| PlotError::Drawing(FileError::of(path)(why)))?;
     write_whole(path, text).map_err(|why| PlotError::File(FileError::of(path)(why)))

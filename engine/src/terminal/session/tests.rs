@@ -258,6 +258,8 @@ fn the_player_says_where_a_game_is_saved() {
     assert!(!text.contains("Save the game?") && !text.contains("Mavka: "), "{text}");
 }
 
+const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+
 #[test]
 fn hints_draws_and_resignation_are_answered() {
     let case = Case { level: Some(1200), ..Case::default() };
@@ -268,10 +270,11 @@ fn hints_draws_and_resignation_are_answered() {
     let game = saved(&path);
     assert_eq!((game.result.as_str(), game.line.moves.len()), ("0-1", 2));
     assert_eq!(game.line.moves[1].comments, ["White resigns."]);
-    // The engine is a queen behind, or ahead.
+    // The engine is a queen behind, a queen ahead, and as good as even.
     for (fen, input, part) in [
         ("7k/8/8/8/8/1Q6/8/K7 w - - 0 1", "Ka2\ndraw\n", "Draw by agreement. 1/2-1/2"),
         ("7k/8/8/8/8/8/6q1/K7 w - - 0 1", "Kb1\ndraw\n", "Mavka declines.\n"),
+        (START, "a3\nback\ne4\ndraw\n", "Mavka declines.\n"),
     ] {
         let (text, _, path) = typed(Case { fen, ..Case::default() }, input);
         assert_eq!(saved(&path).line.moves.len(), 2, "{text}");

@@ -14,6 +14,9 @@ use engine::markup::board::{BOARD_STYLE, pieces};
 use engine::markup::{PAGE_STYLE, counted, escape, viewer};
 use std::fmt::{self, Write as _};
 
+/// Style sheet of the league's own elements, after the pages'.
+pub(crate) const STYLE: &str = include_str!("page.css");
+
 /// The page. `about` names program and date.
 #[must_use]
 pub fn page(league: &League, book: &Book, standings: &Standings, about: &str) -> String {
@@ -24,7 +27,7 @@ pub fn page(league: &League, book: &Book, standings: &Standings, about: &str) ->
          <title>{name}</title>\n<style>\n{PAGE_STYLE}{BOARD_STYLE}{}{}</style></head><body>\n{}\
          <h1>{name}</h1>\n<p class='soft'>{} of {}. {}</p>\n",
         viewer::STYLE,
-        include_str!("page.css"),
+        STYLE,
         pieces(),
         book.games().len(),
         counted(league.games, "game"),

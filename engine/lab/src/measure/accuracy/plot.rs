@@ -2,6 +2,7 @@
 //! probabilities, right against game results.
 
 use crate::plots::PlotError;
+use crate::plots::style;
 use crate::plots::svg::{self, Canvas, DrawError};
 use plotters::prelude::*;
 use std::path::Path;
@@ -52,16 +53,13 @@ fn panel(
     outcome: &str,
     curves: &[AccuracyCurve<'_>],
 ) -> Result<(), DrawError> {
-    let mut chart = ChartBuilder::on(area)
-        .caption(title, ("sans-serif", 18))
-        .margin(15)
-        .x_label_area_size(40)
-        .y_label_area_size(50)
-        .build_cartesian_2d(0.0..1.0, 0.0..1.0)?;
-    chart.configure_mesh().max_light_lines(1).x_desc("predicted").y_desc(outcome).draw()?;
-    chart.draw_series(LineSeries::new([(0.0, 0.0), (1.0, 1.0)], BLACK.mix(0.3)))?;
+    let mut chart = style::chart(area, title, 60).build_cartesian_2d(0.0..1.0, 0.0..1.0)?;
+    let mut mesh = chart.configure_mesh();
+    style::mesh(&mut mesh);
+    mesh.x_desc("predicted").y_desc(outcome).draw()?;
+    chart.draw_series(LineSeries::new([(0.0, 0.0), (1.0, 1.0)], style::SOFT.mix(0.5)))?;
     for (number, AccuracyCurve { name, points }) in curves.iter().enumerate() {
-        let colour = Palette99::pick(number).to_rgba();
+        let colour = style::series(number);
         let line = colour.stroke_width(2);
         chart
             .draw_series(LineSeries::new(points.iter().copied(), line))?
@@ -69,12 +67,7 @@ fn panel(
             .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], line));
         chart.draw_series(points.iter().map(|&point| Circle::new(point, 3, colour.filled())))?;
     }
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::UpperLeft)
-        .background_style(WHITE.mix(0.8))
-        .border_style(BLACK.mix(0.3))
-        .draw()
+    style::legend(&mut chart, SeriesLabelPosition::UpperLeft)
 }
 
 #[cfg(test)]

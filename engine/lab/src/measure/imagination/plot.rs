@@ -3,6 +3,7 @@
 use super::counts::{Counts, Depth, RightShare};
 use crate::plots::PlotError;
 use crate::plots::labels::{percent, ticks};
+use crate::plots::style;
 use crate::plots::svg::{self, Canvas, DrawError};
 use plotters::prelude::*;
 use std::path::Path;
@@ -49,8 +50,8 @@ pub(super) fn draw(curves: &[(String, Counts)], path: &Path) -> Result<(), PlotE
         }
         for (number, (name, _)) in curves.iter().enumerate() {
             let height = 60 + 24 * i32::try_from(number).unwrap_or(0);
-            names.draw(&PathElement::new([(0, height), (20, height)], style(number)))?;
-            names.draw(&Text::new(name.as_str(), (28, height - 6), ("sans-serif", 14)))?;
+            names.draw(&PathElement::new([(0, height), (20, height)], line(number)))?;
+            names.draw(&Text::new(name.as_str(), (28, height - 6), style::font(16, style::INK)))?;
         }
         Ok(())
     })
@@ -65,24 +66,19 @@ fn panel(
     let points = lines.iter().flatten();
     let lowest = points.map(|(_, share)| *share).fold(1.0, f64::min);
     let bottom = lowest - 0.05 * (1.01 - lowest);
-    let mut chart = ChartBuilder::on(area)
-        .caption(title, ("sans-serif", 18))
-        .margin(15)
-        .x_label_area_size(40)
-        .y_label_area_size(60)
-        .build_cartesian_2d(0.5..deepest + 0.5, bottom..1.0)?;
+    let mut chart =
+        style::chart(area, title, 70).build_cartesian_2d(0.5..deepest + 0.5, bottom..1.0)?;
     // A short axis has ticks between the plies.
     let whole =
         |ply: f64| if ply.fract().abs() < 1e-6 { ticks(ply, deepest) } else { String::new() };
-    chart
-        .configure_mesh()
-        .max_light_lines(1)
-        .x_desc("imagined plies")
+    let mut mesh = chart.configure_mesh();
+    style::mesh(&mut mesh);
+    mesh.x_desc("imagined plies")
         .x_label_formatter(&|ply| whole(*ply))
         .y_label_formatter(&|share| percent(*share, 1.0 - bottom))
         .draw()?;
     for (number, points) in lines.iter().enumerate() {
-        let line = style(number);
+        let line = line(number);
         chart.draw_series(LineSeries::new(points.iter().copied(), line))?;
         let dots = points.iter().map(|&point| Circle::new(point, 3, line.color.filled()));
         chart.draw_series(dots)?;
@@ -91,6 +87,6 @@ fn panel(
 }
 
 /// Colour and width of a curve.
-fn style(number: usize) -> ShapeStyle {
-    Palette99::pick(number).to_rgba().stroke_width(2)
+fn line(number: usize) -> ShapeStyle {
+    style::series(number).stroke_width(2)
 }

@@ -2,6 +2,7 @@
 
 use super::score::{BAND, Group, Score};
 use crate::plots::PlotError;
+use crate::plots::style;
 use crate::plots::svg;
 use plotters::prelude::*;
 use std::path::Path;
@@ -18,27 +19,23 @@ pub fn draw(score: &Score, title: &str, path: &Path) -> Result<(), PlotError> {
     let range = first.rating.saturating_sub(BAND)..last.rating + BAND;
 
     svg::write(path, (800, 500), |canvas| {
-        let mut chart = ChartBuilder::on(canvas)
-            .caption(title, ("sans-serif", 20))
-            .margin(15)
-            .x_label_area_size(40)
-            .y_label_area_size(50)
-            .build_cartesian_2d(range, 0.0..1.0)?;
-        chart
-            .configure_mesh()
-            .x_desc("rating")
+        let mut chart = style::chart(canvas, title, 60).build_cartesian_2d(range, 0.0..1.0)?;
+        let mut mesh = chart.configure_mesh();
+        style::mesh(&mut mesh);
+        mesh.x_desc("rating")
             .y_desc("solved")
             .y_label_formatter(&|share| format!("{:.0} %", 100.0 * share))
             .draw()?;
+        let colour = style::series(0);
         let line = points.iter().map(|point| (point.rating, point.share));
-        chart.draw_series(LineSeries::new(line, &BLUE))?;
+        chart.draw_series(LineSeries::new(line, &colour))?;
         chart.draw_series(
-            points.iter().map(|point| Circle::new((point.rating, point.share), 4, BLUE.filled())),
+            points.iter().map(|point| Circle::new((point.rating, point.share), 4, colour.filled())),
         )?;
         let bars = points.iter().map(|point| {
             PathElement::new(
                 [(point.rating, point.low), (point.rating, point.high)],
-                BLUE.stroke_width(1),
+                colour.stroke_width(1),
             )
         });
         chart.draw_series(bars)?;
