@@ -47,10 +47,11 @@ fn moment(
     let mover = side(review.mover(ply));
     let better: Vec<&RootMove> = better(review, ply, judged);
     let best = better.first().and_then(|choice| choice.action());
-    let arrow = |action: Action, class| Arrow { from: action.origin(), to: action.target(), class };
-    let mut arrows: Vec<Arrow> = best.map(|best| arrow(best, "better")).into_iter().collect();
+    let arrow = |action: Action, class| Arrow::of(review.board(ply), action, class);
     let praised = judged.glyph == Some(Glyph::Good);
-    arrows.push(arrow(played, if praised { "better" } else { "played" }));
+    // The better move lies above: it may be the shorter one.
+    let mut arrows = vec![arrow(played, if praised { "better" } else { "played" })];
+    arrows.extend(best.map(|best| arrow(best, "better")));
     let name = format!("{} {}", number(review, ply), escape(&san(played)));
     let words = format!("Position before {name}");
     let _ = writeln!(
@@ -87,13 +88,9 @@ fn moment(
         );
     }
     *out += "<table><tr><th>Move<th>Network<th>Search<th>Expected\n";
-    for Row { action, expected, visited, win, played } in moments::rows(review, ply) {
+    for Row { action, expected, visited, win, key } in moments::rows(review, ply) {
         let san = escape(&san(action));
-        let key = match (played, Some(action) == best) {
-            (true, _) => " <span class='soft'>played</span>",
-            (_, true) => " <span class='soft'>best</span>",
-            _ => "",
-        };
+        let key = key.map_or_else(String::new, |key| format!(" <span class='soft'>{key}</span>"));
         let share = |share: Option<f32>| share.map_or_else(|| "–".to_owned(), percent);
         let _ = writeln!(
             out,

@@ -215,7 +215,8 @@ fn plot(out: &mut String, review: &Review<'_>) {
         let round = number.is_multiple_of(step) && position.turn() == Color::White;
         // Leave room for the label at the right edge.
         if ply == 0 || round && ply > plies / 20 && ply < plies - plies / 40 {
-            let left = 100.0 * ply as f64 / plies as f64;
+            // Where the curve has White's move of this number.
+            let left = 100.0 * if ply == 0 { 0.0 } else { (ply + 1) as f64 } / plies as f64;
             let _ = write!(out, "<text x='{left:.1}%' y='15'>{number}</text>");
         }
     }

@@ -24,8 +24,8 @@ pub struct Row {
     pub visited: Option<f32>,
     /// The mover's win probability after it.
     pub win: Option<f32>,
-    /// Whether it was played.
-    pub played: bool,
+    /// `played`, `best` or neither.
+    pub key: Option<&'static str>,
 }
 
 /// Plies of the turning points, in order.
@@ -43,17 +43,19 @@ pub fn find(review: &Review<'_>) -> Vec<usize> {
     plies
 }
 
-/// Moves compared before `ply`: the search's best, the played one and the policy's first.
+/// Moves compared before `ply`: the better one, those with the most visits, the policy's first and the played one.
 #[must_use]
 pub fn rows(review: &Review<'_>, ply: usize) -> Vec<Row> {
     let (Some(found), Some(played)) = (review.found(ply), review.played(ply)) else {
         return Vec::new();
     };
-    let after = review.judgements[ply].as_ref().map(|judged| judged.after);
+    let judged = review.judgements[ply].as_ref();
+    let after = judged.map(|judged| judged.after);
+    let better = judged.and_then(|judged| found.choices.get(*judged.better.first()?)?.action());
     let favourite = found.policy.first().map(|(action, _)| *action);
     let best = found.choices.iter().take(ROWS).filter_map(|choice| choice.action());
-    let mut actions: Vec<Action> = best.collect();
-    for action in favourite.into_iter().chain([played]) {
+    let mut actions: Vec<Action> = Vec::new();
+    for action in better.into_iter().chain(best).chain(favourite).chain([played]) {
         if !actions.contains(&action) {
             actions.push(action);
         }
@@ -61,13 +63,18 @@ pub fn rows(review: &Review<'_>, ply: usize) -> Vec<Row> {
     let row = |action: Action| {
         let choice = found.choices.iter().find(|choice| choice.action() == Some(action));
         let played = action == played;
+        let key = match Some(action) == better {
+            _ if played => Some("played"),
+            true => Some("best"),
+            false => None,
+        };
         Row {
             action,
             expected: found.expected(action),
             visited: choice.map(|choice| found.visited(choice)),
             // The search after the played move is more accurate.
             win: after.filter(|_| played).or(choice.map(|choice| choice.win())),
-            played,
+            key,
         }
     };
     actions.into_iter().map(row).collect()

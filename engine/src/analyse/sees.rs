@@ -48,7 +48,7 @@ pub fn folded(inspection: &Inspection) -> String {
         escape(&inspection.legality())
     );
     if !inspection.line.is_empty() {
-        out += "<p class='soft'>Its best line on the boards that it predicts, without the rules:";
+        out += "<p class='soft'>Its best line, on boards that it predicts itself:";
         for PredictedBoard { heading, verdict, .. } in &inspection.line {
             let _ = write!(out, " {} <i>{verdict}</i>;", escape(heading));
         }
@@ -59,15 +59,16 @@ pub fn folded(inspection: &Inspection) -> String {
 }
 
 /// The moves compared at `ply`, by `|`: standard notation, the network's share, the search's share and the expected score, in
-/// percent. None without a search.
+/// percent, and `played` or `best`. None without a search.
 #[must_use]
 pub fn moves(review: &Review<'_>, ply: usize) -> Option<String> {
     let points = |share: Option<f32>| {
         share.map_or_else(|| "-".to_owned(), |share| format!("{:.0}", 100.0 * share))
     };
-    let row = |Row { action, expected, visited, win, .. }: Row| {
+    let row = |Row { action, expected, visited, win, key }: Row| {
         let san = review.positions.san(ply, action);
-        format!("{san} {} {} {}", points(Some(expected)), points(visited), points(win))
+        let key = key.map_or_else(String::new, |key| format!(" {key}"));
+        format!("{san} {} {} {}{key}", points(Some(expected)), points(visited), points(win))
     };
     let rows: Vec<String> = moments::rows(review, ply).into_iter().map(row).collect();
     (!rows.is_empty()).then(|| rows.join("|"))

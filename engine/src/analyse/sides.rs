@@ -48,7 +48,7 @@ pub fn table(out: &mut String, review: &Review<'_>) {
     for color in Color::ALL {
         let _ = write!(
             out,
-            "<tr><td>{} <span class='soft'>{}</span></td>",
+            "<tr><td><span class='name'>{}</span> <span class='soft'>{}</span></td>",
             escape(&player(review, color)),
             side(color)
         );

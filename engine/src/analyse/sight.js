@@ -1,5 +1,5 @@
 // What the network sees in the position on the board: `game.sees` has, by position, moves with the network's share, the
-// search's share and the expected score in percent; `game.eyes`, if there, the network's distribution (first bar, bars from
+// search's share and the expected score in percent, and `played` or `best`; `game.eyes`, if there, the network's distribution (first bar, bars from
 // 0 to 35, mean per mille), its mistakes about the legal moves, and its best line on the boards that it predicts.
 const Sight = (root, game, viewer) => {
   const body = root.querySelector('div'), node = (name, text, kind) => {
@@ -19,8 +19,9 @@ const Sight = (root, game, viewer) => {
     };
     row(['Move', 'Network', 'Search', 'Expected'], 'th');
     for (const text of rows) {
-      const [san, ...shares] = text.split(' ');
-      row([san, ...shares.map(share => share === '-' ? '–' : share + '\u00a0%')], 'td');
+      const [san, network, search, expected, key] = text.split(' ');
+      const line = row([san, ...[network, search, expected].map(share => share === '-' ? '–' : share + '\u00a0%')], 'td');
+      if (key) line.firstChild.append(' ', node('span', key, 'soft'));
     }
     return table;
   };
@@ -37,7 +38,7 @@ const Sight = (root, game, viewer) => {
 
   // A predicted board is the true one, but for squares that are named with what the network has there.
   const dreams = dreams => {
-    const made = [], line = node('p', 'Its best line without the rules: ', 'line');
+    const made = [], line = node('p', 'Its best line, on boards that it predicts itself: ', 'line');
     const start = viewer.board();
     for (const dream of dreams) {
       const [name, move, verdict, wrong] = dream.split('|');
@@ -60,7 +61,7 @@ const Sight = (root, game, viewer) => {
     if (eyes) {
       const [bars, errors, line] = eyes;
       parts.push(node('p', 'How likely it finds each result, from a loss of the side to move to its win:', 'soft'), shape(bars));
-      parts.push(node('p', errors || 'It takes exactly the legal moves for legal.', errors ? 'wrong' : 'soft'), dreams(line));
+      parts.push(node('p', errors || 'It knows which moves are legal here.', errors ? 'wrong' : 'soft'), dreams(line));
     }
     body.replaceChildren(...(parts.length > 0 ? parts : [node('p', 'Nothing is known of this position.', 'soft')]));
   };

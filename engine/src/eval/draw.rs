@@ -142,10 +142,8 @@ impl SvgPage {
 
     /// The position with the first moves of both heads.
     fn board(&mut self, inspection: &Inspection) {
-        let arrow = |inspected: &InspectedMove, class| Arrow {
-            from: inspected.action.origin(),
-            to: inspected.action.target(),
-            class,
+        let arrow = |inspected: &InspectedMove, class| {
+            Arrow::of(inspection.game.position(), inspected.action, class)
         };
         let best = inspection.moves.iter().max_by(|a, b| a.value.total_cmp(&b.value));
         let policy_move = inspection.moves.first();

@@ -74,8 +74,8 @@ impl TeamSearches<'_> {
         let likely = |line: &&Line<Action>| line.visits as f64 >= LEAST_SHARE * all as f64;
         let rest = found.lines.iter().skip(1).filter(likely).take(ARROWS - 1);
         let arrow = |line: &Line<Action>, class| {
-            let action = line.moves.first()?;
-            Some(Arrow { from: action.origin(), to: action.target(), class })
+            let action = *line.moves.first()?;
+            Some(Arrow::of(self.game.position(), action, class))
         };
         // The player's own move last: it is drawn above the others.
         let mut arrows: Vec<Arrow> = rest.filter_map(|line| arrow(line, "other")).collect();
@@ -171,7 +171,7 @@ impl TeamSearches<'_> {
             let (heading, figures, line, arrows) = match choice {
                 Some(PlayerChoice { san, value, visits, all, line, arrows, .. }) => (
                     format!("Player {at}: {san}"),
-                    format!("{:.1} %, {visits} of {all} visits", 100.0 * value),
+                    format!("expects {:.1} %, {visits} of {all} visits", 100.0 * value),
                     line.as_str(),
                     arrows.as_slice(),
                 ),

@@ -1,6 +1,7 @@
 //! Board diagrams as SVG. Pieces are drawn as shapes, defined once per page, so that diagrams do not depend on fonts.
 
-use shakmaty::{Chess, Color, Position, Role, Square};
+use chess::action::Action;
+use shakmaty::{Chess, Color, File, Position, Role, Square};
 use std::fmt::Write as _;
 
 /// Side of a square in SVG units.
@@ -109,6 +110,21 @@ pub struct Arrow {
     pub class: &'static str,
 }
 
+impl Arrow {
+    /// The way of the piece that moves. A castling king goes to its own square, and to the rook where it stands there already.
+    #[must_use]
+    pub fn of(position: &Chess, action: Action, class: &'static str) -> Arrow {
+        let (from, target) = (action.origin(), action.target());
+        let board = position.board();
+        let castles = board.role_at(from) == Some(Role::King)
+            && board.color_at(target) == Some(position.turn());
+        let beside = if target > from { File::G } else { File::C };
+        let king = Square::from_coords(beside, from.rank());
+        let to = if castles && king != from { king } else { target };
+        Arrow { from, to, class }
+    }
+}
+
 /// A diagram from White's side. `words` is the text alternative.
 #[must_use]
 pub fn diagram(position: &Chess, arrows: &[Arrow], words: &str) -> String {
@@ -172,6 +188,8 @@ pub fn side(color: Color) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use shakmaty::CastlingMode;
+    use shakmaty::fen::Fen;
 
     #[test]
     fn a_diagram_has_every_piece_on_its_square() {
@@ -185,5 +203,25 @@ mod tests {
         assert_eq!(defined.matches("<g id=").count(), 6 + 2);
         assert_eq!(defined.matches("M0 315h45").count(), 1, "a1 is dark");
         assert!(frames(&[Square::H1]).contains("M317 317h41v41h-41z"));
+    }
+
+    #[test]
+    fn a_castling_king_points_to_its_own_square() {
+        let way = |fen: &str, from: Square, rook: Square| {
+            let fen: Fen = fen.parse().unwrap();
+            let position: Chess = fen.into_position(CastlingMode::Chess960).unwrap();
+            let actions = position.legal_moves();
+            let mut actions = actions.iter().map(|legal| Action::new(*legal));
+            let action = actions.find(|action| (action.origin(), action.target()) == (from, rook));
+            let Arrow { from, to, .. } = Arrow::of(&position, action.unwrap(), "best");
+            (from, to)
+        };
+        let usual = "r3k2r/8/8/8/8/8/8/R3K2R b KQkq - 0 1";
+        assert_eq!(way(usual, Square::E8, Square::H8), (Square::E8, Square::G8));
+        assert_eq!(way(usual, Square::E8, Square::A8), (Square::E8, Square::C8));
+        assert_eq!(way(usual, Square::E8, Square::D7), (Square::E8, Square::D7));
+        // The king stands there already.
+        let there = "6kr/8/8/8/8/8/8/6KR w Hh - 0 1";
+        assert_eq!(way(there, Square::G1, Square::H1), (Square::G1, Square::H1));
     }
 }

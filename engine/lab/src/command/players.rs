@@ -123,7 +123,7 @@ impl PlayersArgs {
 fn draw(players: &[DiversityStanding], path: &Path) -> Result<(), Failure> {
     let board = |(player, standing): (usize, &DiversityStanding)| Board {
         title: format!(
-            "player {player}: {:.2} from {}",
+            "player {player}: distance {:.2} from {}",
             standing.neighbour.distance, standing.neighbour.player
         ),
         cells: own_pieces(&standing.occupancy),

@@ -1,15 +1,17 @@
 //! Boards side by side, each with a title: what is more or less on a cell than on those of the others (the occupancy maps of paper 003).
 
 use super::PlotError;
+use super::labels::ticks;
 use super::style;
 use super::svg;
 use plotters::prelude::*;
 use std::path::Path;
 
-/// Pixels of a cell, of the space around a board, and of its title.
+/// Pixels of a cell, of the space around a board, of its title, and of the words below all.
 const CELL: usize = 26;
 const SPACE: usize = 20;
 const TITLE: usize = 44;
+const WORDS: usize = 24;
 
 /// One board.
 pub struct Board {
@@ -28,7 +30,7 @@ pub fn draw(boards: &[Board], columns: usize, full: f64, path: &Path) -> Result<
     let cells = boards.first().map_or(0, |board| board.cells.len());
     let columns = columns.max(1);
     let width = boards.len() * (columns * CELL + SPACE) + SPACE;
-    let height = TITLE + cells.div_ceil(columns) * CELL + SPACE;
+    let height = TITLE + cells.div_ceil(columns) * CELL + SPACE + WORDS;
     let mean = |cell: usize| {
         boards.iter().map(|board| board.cells[cell]).sum::<f64>() / boards.len() as f64
     };
@@ -50,6 +52,11 @@ pub fn draw(boards: &[Board], columns: usize, full: f64, path: &Path) -> Result<
                 canvas.draw(&Rectangle::new(corners, style::SOFT.mix(0.4)))?;
             }
         }
-        Ok(())
+        let words = format!(
+            "Red: more than the mean of the boards, blue: less. Full colour at a difference of {}.",
+            ticks(full, full)
+        );
+        let below = pixel(SPACE, height - WORDS);
+        canvas.draw(&Text::new(words, below, style::font(15, style::SOFT)))
     })
 }

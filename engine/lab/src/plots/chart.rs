@@ -53,19 +53,33 @@ impl Picture {
                     .label(&curve.name)
                     .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], line));
             }
-            let place = if self.falls() {
-                SeriesLabelPosition::UpperRight
-            } else {
-                SeriesLabelPosition::LowerRight
-            };
+            let place = self.freest(right * 1.03, top * 1.1);
             style::legend(&mut chart, place)
         })
     }
 
-    /// Whether the curves end lower than they begin: words in the lower right corner would lie on them.
-    fn falls(&self) -> bool {
-        let fall = |curve: &Curve| Some(curve.points.first()?.1 - curve.points.last()?.1);
-        self.curves.iter().filter_map(fall).sum::<f64>() > 0.0
+    /// Where the names of the curves hide the fewest points of a chart up to `right` and `top`.
+    fn freest(&self, right: f64, top: f64) -> SeriesLabelPosition {
+        let letters = self.curves.iter().map(|curve| curve.name.chars().count()).max();
+        let (wide, high) =
+            (0.08 + 0.011 * letters.unwrap_or(0) as f64, 0.06 * self.curves.len() as f64);
+        let corners = [
+            (SeriesLabelPosition::LowerRight, 1.0 - wide, 0.0),
+            (SeriesLabelPosition::UpperRight, 1.0 - wide, 1.0 - high),
+            (SeriesLabelPosition::MiddleRight, 1.0 - wide, 0.5 - high / 2.0),
+            (SeriesLabelPosition::UpperLeft, 0.0, 1.0 - high),
+            (SeriesLabelPosition::LowerLeft, 0.0, 0.0),
+        ];
+        let hidden = |left: f64, foot: f64| {
+            let points = self.curves.iter().flat_map(|curve| &curve.points);
+            let is_under = |(x, y): &&(f64, f64)| {
+                (left..=left + wide).contains(&(x / right))
+                    && (foot..=foot + high).contains(&(y / top))
+            };
+            points.filter(is_under).count()
+        };
+        let freest = corners.into_iter().min_by_key(|(_, left, foot)| hidden(*left, *foot));
+        freest.map_or(SeriesLabelPosition::LowerRight, |(place, ..)| place)
     }
 }
 
@@ -76,6 +90,14 @@ mod tests {
     fn picture(points: &[(f64, f64)]) -> Picture {
         let curve = Curve { name: "one & only".to_owned(), points: points.to_vec() };
         Picture { title: "t".into(), x: "across".into(), y: "up".into(), curves: vec![curve] }
+    }
+
+    #[test]
+    fn names_stand_where_no_curve_is() {
+        let place = |points: &[(f64, f64)]| format!("{:?}", picture(points).freest(1.0, 1.0));
+        assert_eq!(place(&[(0.1, 0.1), (0.95, 0.95)]), "LowerRight");
+        assert_eq!(place(&[(0.95, 0.02)]), "UpperRight");
+        assert_eq!(place(&[(0.95, 0.02), (0.95, 0.98)]), "MiddleRight");
     }
 
     #[test]

@@ -133,7 +133,10 @@ fn kinds(out: &mut String, summary: &Summary) {
         return;
     }
     let errors = summary.errors();
-    let _ = write!(out, "<table><tr><th>Kinds of {errors} ? and ??<th>Number<th>Share");
+    let _ = write!(
+        out,
+        "<table><tr><th>Kinds of {errors} ? and ??; a move may be of several<th>Number<th>Share"
+    );
     for (kind, count) in kinds {
         let share = percent(Some(100.0 * count as f64 / errors.max(1) as f64));
         let _ = write!(out, "<tr><td>{}<td>{count}<td>{share}", ErrorKind::words(kind));
@@ -142,8 +145,8 @@ fn kinds(out: &mut String, summary: &Summary) {
 }
 
 fn list(out: &mut String, games: &[PlayedGame]) {
-    *out += "<details><summary>All games</summary><div class='scroll' tabindex='0' role='region' \
-             aria-label='All games'><table><tr><th>Game<th>Date<th>Colour<th>Opponent<th>Score<th>Opening\
+    *out += "<details><summary>Table of the games</summary><div class='scroll' tabindex='0' role='region' \
+             aria-label='Table of the games'><table><tr><th>Game<th>Date<th>Colour<th>Opponent<th>Score<th>Opening\
              <th>Accuracy<th>Loss<th>?!<th>?<th>??";
     for game in games {
         let PlayedGame { number, date, color, opponent, score, eco, opening, counts, .. } = game;

@@ -208,7 +208,7 @@ fn a_players_section_begins_the_page_and_has_every_game() {
     // The moves of the file are judged as on the page.
     let accuracy = rows[1].split(',').nth(7).unwrap().parse::<f64>().unwrap().round();
     assert!(
-        text.contains(&format!("<td>Ann <span class='soft'>White</span></td><td>{accuracy:.0} %")),
+        text.contains(&format!("<td><span class='name'>Ann</span> <span class='soft'>White</span></td><td>{accuracy:.0} %")),
         "{accuracy}"
     );
     for path in [page, csv] {

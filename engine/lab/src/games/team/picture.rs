@@ -14,7 +14,10 @@ const FULL: f64 = 0.1;
 /// The file cannot be written.
 pub fn draw(standings: &[OccupancyStanding], columns: usize, path: &Path) -> Result<(), PlotError> {
     let board = |(player, standing): (usize, &OccupancyStanding)| Board {
-        title: format!("player {player}: {:.2} from {}", standing.distance, standing.nearest),
+        title: format!(
+            "player {player}: distance {:.2} from {}",
+            standing.distance, standing.nearest
+        ),
         cells: standing.occupancy[..standing.occupancy.len() / 2].to_vec(),
     };
     let boards: Vec<Board> = standings.iter().enumerate().map(board).collect();
