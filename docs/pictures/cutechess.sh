@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# cutechess.sh PICTURE: Mavka plays itself in Cute Chess, looked at after three minutes. Wants cutechess 1.5 (CUTECHESS), Xvfb,
+# cutechess.sh PICTURE: Mavka plays itself in Cute Chess, looked at after three minutes. Needs cutechess 1.5 (CUTECHESS), Xvfb,
 # xdotool and ImageMagick.
 set -euo pipefail
 picture=$1
@@ -10,7 +10,7 @@ mkdir -p "$home/.config/cutechess"
 printf '[{"name":"Mavka","command":"%s","workingDirectory":"%s","protocol":"uci","options":[{"name":"Threads","value":1}]}]' \
   "$root/target/release/mavka" "$home" > "$home/.config/cutechess/engines.json"
 export HOME=$home XDG_CONFIG_HOME=$home/.config DISPLAY=:97
-Xvfb "$DISPLAY" -screen 0 1000x640x24 >/tmp/cc.log 2>&1 &
+Xvfb "$DISPLAY" -screen 0 1000x640x24 >/dev/null 2>&1 &
 sleep 2
 "${CUTECHESS:-cutechess}" >/dev/null 2>&1 &
 sleep 5
