@@ -5,6 +5,7 @@
 //! of its moves' accuracies: one weighted by volatility, and the harmonic mean, which weights bad moves.
 
 use shakmaty::{ByColor, Color};
+use std::ops::Range;
 use uci::Score;
 
 /// Largest score of an average, in centipawns; a mate counts as much (`AccuracyCP.scala`).
@@ -58,11 +59,20 @@ pub fn of_move(loss: f32) -> f64 {
 /// before the first of `moves` and after each of them.
 #[must_use]
 pub fn of_game(wins: &[f32], moves: &[MoveLoss]) -> ByColor<Option<f64>> {
+    of_part(wins, moves, 0..moves.len())
+}
+
+/// The same of the moves `part`, each with its weight in the whole game: by windows of its own a short part weights its mistakes
+/// alone, and a game would seem better than all of its parts.
+#[must_use]
+pub fn of_part(wins: &[f32], moves: &[MoveLoss], part: Range<usize>) -> ByColor<Option<f64>> {
     let weights = weights(wins, moves.len());
     ByColor::new_with(|color| {
         let own: Vec<(f64, f64)> = moves
             .iter()
             .zip(&weights)
+            .take(part.end)
+            .skip(part.start)
             .filter(|(node, _)| node.color == color)
             .map(|(node, weight)| (of_move(node.loss), *weight))
             .collect();
@@ -124,6 +134,28 @@ mod tests {
         near(found.white.unwrap(), (67.800 + 78.478) / 2.0);
         near(found.black.unwrap(), 100.0);
         assert_eq!(of_game(&[0.5], &[]).white, None);
+        // One move alone is its own average.
+        let last = of_part(&[0.5, 0.5, 0.5, 0.4], &moves, 2..3);
+        near(last.white.unwrap(), 64.580);
+        assert_eq!(last.black, None);
+    }
+
+    #[test]
+    fn a_game_is_no_better_than_its_best_part() {
+        let losses = [0.0, 0.02, 0.0, 0.3, 0.01, 0.0, 0.0, 0.12, 0.0, 0.05, 0.0, 0.2];
+        let moves: Vec<MoveLoss> = (0..96)
+            .map(|ply| MoveLoss {
+                color: if ply % 2 == 0 { Color::White } else { Color::Black },
+                loss: losses[ply % losses.len()] * (ply % 5) as f32 / 5.0,
+            })
+            .collect();
+        let wins: Vec<f32> = (0..=96).map(|ply| 0.5 + 0.4 * (0.7 * ply as f32).sin()).collect();
+        let whole = of_game(&wins, &moves);
+        let parts = [0..20, 20..60, 60..96].map(|part| of_part(&wins, &moves, part));
+        for color in Color::ALL {
+            let best = parts.iter().filter_map(|part| part[color]).fold(0.0, f64::max);
+            assert!(whole[color].unwrap() <= best, "{color}: {whole:?} {parts:?}");
+        }
     }
 
     #[test]

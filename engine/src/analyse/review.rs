@@ -215,14 +215,13 @@ impl<'a> Review<'a> {
     /// Accuracy of both sides, over those of `plies` that are judged without a gap.
     #[must_use]
     pub fn accuracy(&self, plies: Range<usize>) -> ByColor<Option<f64>> {
-        let judged = self.judgements[plies.clone()].iter().map_while(Option::as_ref);
+        let judged = self.judgements.iter().map_while(Option::as_ref);
         let moves: Vec<MoveLoss> = judged
-            .zip(plies.clone())
-            .map(|(judged, ply)| MoveLoss { color: self.mover(ply), loss: judged.loss() })
+            .enumerate()
+            .map(|(ply, judged)| MoveLoss { color: self.mover(ply), loss: judged.loss() })
             .collect();
-        let places = plies.start..=plies.start + moves.len();
-        let wins: Vec<f32> = places.map_while(|place| self.white_win(place)).collect();
-        accuracy::of_game(&wins, &moves)
+        let wins: Vec<f32> = (0..=moves.len()).map_while(|place| self.white_win(place)).collect();
+        accuracy::of_part(&wins, &moves, plies)
     }
 
     /// Average centipawn loss of both sides.
