@@ -147,10 +147,8 @@ fn no_picture_is_older_than_its_data() {
 
 #[test]
 fn every_picture_is_drawn_by_a_command() {
-    let mut pages: Vec<PathBuf> = PAGES.iter().map(|page| root().join(page)).collect();
-    pages.extend(book());
     let mut shown = BTreeSet::new();
-    for page in pages {
+    for page in linked_pages() {
         for link in links(&read(&page)) {
             if [".svg", ".png"].iter().any(|end| link.ends_with(end)) && !link.contains("://") {
                 let path = page.parent().unwrap().join(link).canonicalize().unwrap();
@@ -315,6 +313,13 @@ fn the_summary_lists_every_chapter() {
     assert_eq!(listed, pages);
 }
 
+/// The pages whose links are checked.
+fn linked_pages() -> Vec<PathBuf> {
+    let mut pages: Vec<PathBuf> = PAGES.iter().map(|page| root().join(page)).collect();
+    pages.extend(book());
+    pages
+}
+
 /// The targets of a page's links and pictures.
 fn links(text: &str) -> Vec<&str> {
     let (prose, _) = prose_and_shell(text);
@@ -344,10 +349,8 @@ fn anchor(heading: &str) -> String {
 
 #[test]
 fn every_relative_link_leads_somewhere() {
-    let mut pages: Vec<PathBuf> = PAGES.iter().map(|page| root().join(page)).collect();
-    pages.extend(book());
     let mut broken = Vec::new();
-    for page in pages {
+    for page in linked_pages() {
         let text = read(&page);
         for link in links(&text).into_iter().filter(|link| !link.contains("://")) {
             let (path, heading) = link.split_once('#').unwrap_or((link, ""));

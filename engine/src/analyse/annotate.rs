@@ -80,12 +80,11 @@ fn annotated(review: &Review<'_>) -> Line {
 fn judge(review: &Review<'_>, ply: usize, node: &mut PgnMove) -> Option<String> {
     let judgement = review.judgements[ply].as_ref()?;
     let mut notes = None;
-    let better = |place: &usize| review.found(ply).and_then(|found| found.choices.get(*place));
     if let Some(glyph) = judgement.glyph {
         if !node.nags.iter().any(|nag| MOVE_GLYPHS.contains(nag)) {
             node.nags.insert(0, glyph.nag());
         }
-        let best = judgement.better.first().and_then(better).and_then(RootMove::action);
+        let best = review.better(ply).next().and_then(RootMove::action);
         let words = match best.filter(|_| glyph != Glyph::Good) {
             Some(best) => {
                 format!("{}. {} was best.", glyph.word(), review.positions.san(ply, best))
@@ -99,7 +98,7 @@ fn judge(review: &Review<'_>, ply: usize, node: &mut PgnMove) -> Option<String> 
         node.comments.retain(|comment| !comment.is_empty());
         notes = Some(words);
     }
-    for choice in judgement.better.iter().filter_map(better) {
+    for choice in review.better(ply) {
         let line = variation(review.board(ply), choice);
         let first = line.moves.first().map(|node| node.san.clone());
         let known = node.variations.iter().filter_map(|known| known.moves.first());

@@ -1,7 +1,7 @@
 //! Turning points of a game as cards: diagram, better line, and the network beside the search.
 
 use super::found::RootMove;
-use super::judge::{Glyph, Judgement};
+use super::judge::Glyph;
 use super::moments::{self, Row};
 use super::review::Review;
 use super::sees::{self, NetworkView};
@@ -45,8 +45,7 @@ fn moment(
     };
     let san = |action: Action| review.positions.san(ply, action);
     let mover = side(review.mover(ply));
-    let better: Vec<&RootMove> = better(review, ply, judged);
-    let best = better.first().and_then(|choice| choice.action());
+    let best = review.better(ply).next().and_then(RootMove::action);
     let arrow = |action: Action, class| Arrow::of(review.board(ply), action, class);
     let praised = judged.glyph == Some(Glyph::Good);
     // The better move lies above: it may be the shorter one.
@@ -71,7 +70,7 @@ fn moment(
         },
         diagram(review.board(ply), &arrows, &words)
     );
-    for (place, choice) in better.into_iter().enumerate() {
+    for (place, choice) in review.better(ply).enumerate() {
         let (game, line) = (review.game.number, line(review, ply, choice));
         let _ = writeln!(
             out,
@@ -113,10 +112,4 @@ fn moment(
         *out += &sees::folded(inspection);
     }
     *out += "</article>\n";
-}
-
-/// Better moves than the one at `ply`.
-pub fn better<'a>(review: &Review<'a>, ply: usize, judged: &Judgement) -> Vec<&'a RootMove> {
-    let found = review.found(ply);
-    judged.better.iter().filter_map(|place| found?.choices.get(*place)).collect()
 }

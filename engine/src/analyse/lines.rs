@@ -67,17 +67,13 @@ fn repeats(line: &Line, better: &ReplayLine) -> bool {
 
 /// Better lines than the move at `ply`.
 fn better(review: &Review<'_>, ply: usize) -> Vec<ReplayLine> {
-    let (Some(judged), Some(search)) = (&review.judgements[ply], review.found(ply)) else {
-        return Vec::new();
-    };
-    let choices = judged.better.iter().filter_map(|place| search.choices.get(*place));
     let line = |choice: &RootMove| {
         let mut branch = LineMaker::new(review.board(ply), review.positions.mode());
         let _ = choice.line.iter().take(PLIES).all(|action| branch.make(*action));
         let score = words::score(for_white(review.mover(ply), choice.mate, choice.value));
         branch.line(ply, 0, "Better", Some(score))
     };
-    choices.map(line).filter(|line| !line.uci.is_empty()).collect()
+    review.better(ply).map(line).filter(|line| !line.uci.is_empty()).collect()
 }
 
 /// Makes the moves from the game to a position of a line.

@@ -1,5 +1,6 @@
 //! Turning points of a game: the few decisive moves, with the network's policy beside the search's result.
 
+use super::found::RootMove;
 use super::judge::Glyph;
 use super::review::Review;
 use chess::action::Action;
@@ -49,9 +50,8 @@ pub fn rows(review: &Review<'_>, ply: usize) -> Vec<Row> {
     let (Some(found), Some(played)) = (review.found(ply), review.played(ply)) else {
         return Vec::new();
     };
-    let judged = review.judgements[ply].as_ref();
-    let after = judged.map(|judged| judged.after);
-    let better = judged.and_then(|judged| found.choices.get(*judged.better.first()?)?.action());
+    let after = review.judgements[ply].as_ref().map(|judged| judged.after);
+    let better = review.better(ply).next().and_then(RootMove::action);
     let favourite = found.policy.first().map(|(action, _)| *action);
     let best = found.choices.iter().take(ROWS).filter_map(|choice| choice.action());
     let mut actions: Vec<Action> = Vec::new();
@@ -63,11 +63,8 @@ pub fn rows(review: &Review<'_>, ply: usize) -> Vec<Row> {
     let row = |action: Action| {
         let choice = found.choices.iter().find(|choice| choice.action() == Some(action));
         let played = action == played;
-        let key = match Some(action) == better {
-            _ if played => Some("played"),
-            true => Some("best"),
-            false => None,
-        };
+        let best = (Some(action) == better).then_some("best");
+        let key = if played { Some("played") } else { best };
         Row {
             action,
             expected: found.expected(action),

@@ -1,6 +1,6 @@
 //! Table of all moves of a game. Cells have no end tags, which HTML does not need: a page has thousands of them.
 
-use super::cards;
+use super::found::RootMove;
 use super::review::Review;
 use super::words::{number, percent, score, sign};
 use crate::markup::escape;
@@ -23,7 +23,7 @@ pub fn write(out: &mut String, review: &Review<'_>) {
         // Whole points, so that a move with 5 lost has its glyph.
         let lost = (100.0 * judged.loss()).floor();
         let lost = if lost >= 1.0 { format!("{lost:.0}") } else { String::new() };
-        let better = cards::better(review, ply, judged).first().and_then(|choice| choice.action());
+        let better = review.better(ply).next().and_then(RootMove::action);
         let better = better.map(text).unwrap_or_default();
         let favourite = review.found(ply).and_then(|found| found.policy.first());
         let favourite = favourite

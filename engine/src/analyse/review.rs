@@ -168,6 +168,14 @@ impl<'a> Review<'a> {
         Some(Judgement::new(before, played, wins, glyph, lines))
     }
 
+    /// Better moves than the one at `ply`, the best first; none without a judgement.
+    pub fn better(&self, ply: usize) -> impl Iterator<Item = &'a RootMove> {
+        let choices = self.found(ply).map_or(&[][..], |found| &found.choices);
+        let judged = self.judgements[ply].as_ref();
+        let places = judged.map_or(&[][..], |judged| &judged.better);
+        places.iter().filter_map(move |place| choices.get(*place))
+    }
+
     /// The move at `ply`, from 0.
     #[must_use]
     pub fn played(&self, ply: usize) -> Option<Action> {

@@ -181,10 +181,10 @@ fn the_page_of_paper_000_has_the_ratings_of_its_games() {
     let mut places = Vec::new();
     for cells in rows("| agent |") {
         let name = format!("{}  ", cells[1]);
-        let behind_rank =
-            |line: &'_ str| line.trim_start().split_once("  ").map(|(_, rest)| rest.to_owned());
-        let mut lines = table.lines().filter_map(behind_rank);
-        let figures = lines.find_map(|rest| rest.strip_prefix(&name).map(str::to_owned));
+        // Behind the rank.
+        let mut lines = table.lines();
+        let figures =
+            lines.find_map(|line| line.trim_start().split_once("  ")?.1.strip_prefix(&name));
         let figures = figures.unwrap_or_else(|| panic!("{name}is not in\n{table}"));
         let figures: Vec<&str> = figures.split_whitespace().collect();
         let [elo, error, external, reach, games] = figures[..5] else { panic!("{name}") };
