@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""The regressors of paper 002 (section "Zero lookahead engines"), by scikit-learn.
+"""The regressors of paper 002 (section "Zero lookahead engines") and its hybrids, by scikit-learn.
 
     pip install scikit-learn chess zstandard
     python3 assets/papers/002.py positions.mavg.zst --folder regressors     # trains, and prints the table of errors
     python3 assets/papers/002.py --play regressors/one-hot.joblib           # a UCI engine without lookahead
+    python3 assets/papers/002.py --play regressors/average.joblib --depth 2          # all of them before minimax
+    python3 assets/papers/002.py --play regressors/average.joblib --simulations 50   # and in a tree search
 
 The data are games with a value for every position (MAVG1). Boards are unique, seen from the side to move, and balanced over 21 bins of
 win probability; every 50th game is held out for the test. The figures in docs/src/papers.md are those of an earlier implementation in Rust,
@@ -23,6 +25,7 @@ import chess
 import joblib
 import numpy as np
 import zstandard
+from scipy.optimize import nnls
 from sklearn.metrics import mean_absolute_error, mean_squared_error, r2_score
 from sklearn.neural_network import MLPRegressor
 from sklearn.svm import SVR
@@ -30,6 +33,8 @@ from sklearn.svm import SVR
 BINS = 21
 HELD_OUT = 50
 NO_SCORE = 32767
+# Share of UCT's exploration term: values of a model differ by less than results of games.
+EXPLORATION = 0.1
 # First slot and number of slots of each role among its side's sixteen; a promoted piece takes a pawn's.
 SLOTS = [(0, 8), (8, 2), (10, 2), (12, 2), (14, 1), (15, 1)]
 # Giraffe's cheapest attacker, pawn to king: the cheaper, the larger; 0 is none.
@@ -172,7 +177,7 @@ def study(args):
     print("| model | MSE | MAE | R² | near, % | theirs: MSE | MAE | seconds |\n|---|---|---|---|---|---|---|---|")
     row("the mean", np.full_like(wins[1], wins[0].mean()), wins[1], "0.0833 | 0.25", "")
     args.folder.mkdir(exist_ok=True)
-    all_found = []
+    all_found = {}
     for name in args.model or MODELS:
         features, layers = MODELS[name]
         most = args.vectors if layers is None else len(wins[0])
@@ -182,31 +187,131 @@ def study(args):
         if layers:
             model = MLPRegressor(hidden_layer_sizes=layers, batch_size=min(512, most), max_iter=args.epochs, early_stopping=True, n_iter_no_change=3, random_state=args.seed)
         model.fit(np.array([features(boards[0][at]) for at in chosen]), wins[0][chosen])
-        joblib.dump((name, model), args.folder / f"{name}.joblib")
-        found = np.clip(model.predict(np.array([features(board) for board in boards[1]])), 0, 1)
-        all_found.append(found)
+        joblib.dump(Average([(name, model)]), args.folder / f"{name}.joblib")
+        found = Average([(name, model)])(boards[1])
         row(name, found, wins[1], OF_PAPER[name], f"{time.monotonic() - begun:.0f}")
+        if layers:
+            all_found[name] = (model, found)
     if len(all_found) > 1:
-        row("their average", np.mean(all_found, axis=0), wins[1], "|", "")
+        found = np.array([found for _, found in all_found.values()])
+        row("their average", found.mean(axis=0), wins[1], "|", "")
+        # Weights from one half of the games, errors on the other, and the other way round.
+        half, groups = len(wins[1]) // 2, np.array([group(board) for board in boards[1]])
+        fitted = np.empty_like(wins[1])
+        for fit, test in [(slice(half), slice(half, None)), (slice(half, None), slice(half))]:
+            fitted[test] = np.einsum("mb,bm->b", found[:, test], weights(found[:, fit], wins[1][fit], groups[fit])[groups[test]])
+        row("their average by phase and colour", fitted, wins[1], "|", "")
+        parts = [(name, model) for name, (model, _) in all_found.items()]
+        joblib.dump(Average(parts, weights(found, wins[1], groups)), args.folder / "average.joblib")
     print("\nnear: the guess is in the label's bin of 21 or in the next one")
 
 
-def play(path):
-    """UCI: the move after which the other side's win probability is smallest."""
-    name, model = joblib.load(path)
-    features, board = MODELS[name][0], chess.Board()
+def group(board):
+    """Phase of the game by pieces (24 and more, 12 and more, fewer), and the colour to move: 0 to 5."""
+    count = chess.popcount(board.occupied)
+    return 2 * (0 if count >= 24 else 1 if count >= 12 else 2) + int(board.turn)
 
-    def win(move):
-        after = board.copy()
+
+def weights(found, wins, groups):
+    """Shares of each model in each group, by least squares."""
+    shares = np.full((6, len(found)), 1 / len(found))
+    for at in range(6):
+        here = groups == at
+        if here.sum() >= 50:
+            shares[at] = nnls(found[:, here].T, wins[here])[0]
+            shares[at] /= shares[at].sum()
+    return shares
+
+
+class Average:
+    """Win probability of the side to move, by one model or several with weights of each group."""
+
+    def __init__(self, models, shares=None):
+        self.models = models
+        self.shares = np.full((6, len(models)), 1 / len(models)) if shares is None else shares
+
+    def __call__(self, boards):
+        found = [model.predict(np.array([MODELS[name][0](board) for board in boards])) for name, model in self.models]
+        of_board = self.shares[[group(board) for board in boards]]
+        return np.clip(np.einsum("mb,bm->b", np.array(found), of_board), 0, 1)
+
+
+def replies(win_of, board):
+    """The legal moves and the mover's win probability behind each, by the rules where the game is over."""
+    moves, boards = list(board.legal_moves), []
+    for move in moves:
+        after = board.copy(stack=False)
         after.push(move)
-        if after.is_checkmate():
-            return 1.0
-        return 0.5 if after.is_game_over() else 1 - float(model.predict(features(after)[None])[0])
+        boards.append(after)
+    wins = 1 - win_of(boards) if boards else np.zeros(0)
+    for at, after in enumerate(boards):
+        if not any(after.generate_legal_moves()):
+            wins[at] = 1.0 if after.is_check() else 0.5
+        elif after.is_insufficient_material() or after.halfmove_clock >= 100:
+            wins[at] = 0.5
+    return moves, boards, wins
 
+
+def deepen(win_of, board, depth, alpha=-1.0, beta=2.0):
+    """Alpha-beta with the model at its leaves: the mover's win probability and move."""
+    moves, boards, wins = replies(win_of, board)
+    if not moves:
+        return (0.0 if board.is_check() else 0.5), None
+    order, best = np.argsort(-wins), None
+    if depth == 1:
+        return wins[order[0]], moves[order[0]]
+    for at in order:
+        over = wins[at] in (0.5, 1.0)
+        value = wins[at] if over else 1 - deepen(win_of, boards[at], depth - 1, 1 - beta, 1 - alpha)[0]
+        if value > alpha:
+            alpha, best = value, moves[at]
+        if alpha >= beta:
+            break
+    return alpha, best
+
+
+class Node:
+    """A node of the hybrid's tree. All its children are evaluated at once; the best of them is backed up (section 4.3)."""
+
+    def __init__(self, win_of, board):
+        self.moves, self.boards, self.wins = replies(win_of, board)
+        self.visits = np.ones(len(self.moves))
+        self.children = [None] * len(self.moves)
+        self.over = 0.0 if board.is_check() else 0.5
+
+    def visit(self, win_of):
+        """One simulation: the mover's win probability that it found."""
+        if not self.moves:
+            return self.over
+        at = int(np.argmax(self.wins + np.sqrt(2 * np.log(self.visits.sum()) / (self.visits + 1)) * EXPLORATION))
+        if self.wins[at] in (0.5, 1.0):
+            value = self.wins[at]
+        elif self.children[at] is None:
+            child = self.children[at] = Node(win_of, self.boards[at])
+            value = 1 - max(child.wins, default=child.over)
+        else:
+            value = 1 - self.children[at].visit(win_of)
+        self.wins[at] += (value - self.wins[at]) / (1 + self.visits[at])
+        self.visits[at] += 1
+        return value
+
+
+def simulate(win_of, board, simulations):
+    """The tree search: the value and the move with the most visits."""
+    root = Node(win_of, board)
+    for _ in range(simulations):
+        root.visit(win_of)
+    best = max(range(len(root.moves)), key=lambda at: (root.visits[at], root.wins[at]), default=None)
+    return (root.over, None) if best is None else (root.wins[best], root.moves[best])
+
+
+def play(path, depth, simulations):
+    """UCI. Without lookahead: the move after which the other side's win probability is smallest."""
+    win_of, board = joblib.load(path), chess.Board()
     for line in sys.stdin:
         match line.split():
             case ["uci"]:
-                print(f"id name {name} regressor\noption name Threads type spin default 1 min 1 max 1\nuciok", flush=True)
+                print(f"id name {path.stem} regressor\noption name Threads type spin default 1 min 1 max 1\nuciok", flush=True)
             case ["isready"]:
                 print("readyok", flush=True)
             case ["position", *words]:
@@ -216,9 +321,9 @@ def play(path):
                 for move in moves:
                     board.push_uci(move)
             case ["go", *_]:
-                best = max(board.legal_moves, key=win, default=chess.Move.null())
-                score = min(max(win(best), 1e-4), 1 - 1e-4) if best else 0.5
-                print(f"info depth 1 nodes 1 score cp {round(math.log(score / (1 - score)) / 0.00368208)} pv {best.uci()}")
+                win, best = simulate(win_of, board, simulations) if simulations else deepen(win_of, board, depth)
+                score, best = min(max(win, 1e-4), 1 - 1e-4), best or chess.Move.null()
+                print(f"info depth {depth} nodes {simulations or 1} score cp {round(math.log(score / (1 - score)) / 0.00368208)} pv {best.uci()}")
                 print(f"bestmove {best.uci()}", flush=True)
             case ["quit"]:
                 return
@@ -235,9 +340,11 @@ def main():
     parser.add_argument("--epochs", type=int, default=8)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--play", type=Path, metavar="MODEL", help="speak UCI with a trained model")
+    parser.add_argument("--depth", type=int, default=1, help="of --play: plies of alpha-beta before the model; 1 looks at the moves alone")
+    parser.add_argument("--simulations", type=int, default=0, help="of --play: simulations of a tree search in place of alpha-beta")
     args = parser.parse_args()
     if args.play:
-        play(args.play)
+        play(args.play, max(args.depth, 1), args.simulations)
     elif args.files:
         study(args)
     else:

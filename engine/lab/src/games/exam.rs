@@ -229,9 +229,16 @@ pub fn questions<G: Solved>(
 
 /// The moves among which paper 000's generator chooses, given their values: all of them, or those that keep the value.
 pub(super) fn generated(values: &[(u16, i32)], random: &mut Rng) -> Vec<u16> {
+    if random.chance(RANDOM_SHARE) {
+        return values.iter().map(|(action, _)| *action).collect();
+    }
+    keeping(values)
+}
+
+/// The moves that keep the value.
+pub(super) fn keeping(values: &[(u16, i32)]) -> Vec<u16> {
     let best = values.iter().map(|(_, value)| *value).max();
-    let all = random.chance(RANDOM_SHARE);
-    let kept = values.iter().filter(|(_, value)| all || Some(*value) == best);
+    let kept = values.iter().filter(|(_, value)| Some(*value) == best);
     kept.map(|(action, _)| *action).collect()
 }
 

@@ -3,7 +3,7 @@
 //! journal: a kill costs the games in progress.
 
 use super::error::{LearnError, read_lines};
-use super::exam::{Solved, without_search};
+use super::exam::{Solved, keeping, without_search};
 use super::learned::{LearnedWorld, imagining};
 use super::measure::{Chooser, score, searcher};
 use crate::league::ratings::{Meeting, Ratings, rate};
@@ -16,7 +16,7 @@ use engine::process::progress::progress;
 use games::net::BoardNet;
 use games::player::AnyPlayer;
 use nn::numeric::argmax;
-use nn::rng::split_mix;
+use nn::rng::{Rng, split_mix};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -26,11 +26,13 @@ use std::sync::{Mutex, PoisonError};
 
 /// Name of the journal, by which a folder is recognised.
 const GAMES: &str = "games.jsonl";
+/// Largest part of a move's search of the solver that errs; beyond it its move is random.
+const ERRING_NODES: u64 = 1_000_000;
 
 /// How a player chooses its moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum BoardGameAgent {
-    /// Tree search with random games: the anchor, 0 Elo.
+    /// Tree search with random games; with 100 the anchor, 0 Elo.
     Plain(u64),
     /// The move with the most probable policy.
     Policy,
@@ -42,9 +44,12 @@ enum BoardGameAgent {
     Tree(u64),
     /// Search in which the network is the rules.
     Imagined(u64),
+    /// The solver's value-keeping moves, but one move in so many by chance.
+    Erring(usize),
 }
 
-const AGENTS: [BoardGameAgent; 10] = [
+/// The journal names agents by their place here: new ones come at the end.
+const AGENTS: [BoardGameAgent; 14] = [
     BoardGameAgent::Plain(100),
     BoardGameAgent::Max,
     BoardGameAgent::Mean,
@@ -55,6 +60,10 @@ const AGENTS: [BoardGameAgent; 10] = [
     BoardGameAgent::Tree(1000),
     BoardGameAgent::Imagined(100),
     BoardGameAgent::Imagined(500),
+    BoardGameAgent::Plain(1_000),
+    BoardGameAgent::Plain(10_000),
+    BoardGameAgent::Plain(100_000),
+    BoardGameAgent::Erring(10),
 ];
 
 impl BoardGameAgent {
@@ -66,6 +75,7 @@ impl BoardGameAgent {
             BoardGameAgent::Mean => "action value, mean scoring".to_owned(),
             BoardGameAgent::Tree(playouts) => format!("M = {playouts}"),
             BoardGameAgent::Imagined(playouts) => format!("M = {playouts}, imagined"),
+            BoardGameAgent::Erring(every) => format!("solver, 1 move of {every} random"),
         }
     }
 
@@ -73,6 +83,7 @@ impl BoardGameAgent {
         self,
         game: &G,
         network: &'a BoardNet,
+        opening: u64,
     ) -> Box<Chooser<'a, G::State>> {
         let own = game.clone();
         match self {
@@ -92,6 +103,16 @@ impl BoardGameAgent {
             }),
             BoardGameAgent::Tree(playouts) => Box::new(searcher(game, network, playouts)),
             BoardGameAgent::Imagined(playouts) => Box::new(imagining(game, network, playouts)),
+            BoardGameAgent::Erring(every) => {
+                let (mut solver, mut random) = (game.solver(), Rng::new(opening));
+                Box::new(move |state| {
+                    let errs = random.below(every) == 0;
+                    let mut solver = solver.as_mut().filter(|_| !errs);
+                    let verdicts = solver.as_mut().and_then(|it| it.verdicts(state, ERRING_NODES));
+                    let moves = verdicts.map_or_else(|| own.moves(state), |all| keeping(&all));
+                    (!moves.is_empty()).then(|| moves[random.below(moves.len())])
+                })
+            }
         }
     }
 }
@@ -126,8 +147,14 @@ pub fn league<G: Solved>(
     let bytes = journal.read()?;
     journal.truncate(whole_lines(&bytes).map(<[u8]>::len).sum(), bytes.len())?;
     let known: Vec<Pair> = read_lines(&folder.join(GAMES), &bytes)?;
-    let opponents = |first: usize| (first + 1..AGENTS.len()).map(move |second| (first, second));
-    let meetings: Vec<(usize, usize)> = (0..AGENTS.len()).flat_map(opponents).collect();
+    // Without a solver its agent would be a random mover.
+    let solved = game.solver().is_some();
+    let plays = |agent: &usize| solved || !matches!(AGENTS[*agent], BoardGameAgent::Erring(_));
+    let agents: Vec<usize> = (0..AGENTS.len()).filter(plays).collect();
+    let pairs_of = |(at, &first): (usize, &usize)| {
+        agents[at + 1..].iter().map(move |&second| (first, second)).collect::<Vec<_>>()
+    };
+    let meetings: Vec<(usize, usize)> = agents.iter().enumerate().flat_map(pairs_of).collect();
     let rounds = games.div_ceil(2 * meetings.len());
     let all = (0..rounds).flat_map(|round| meetings.iter().map(move |&(a, b)| (a, b, round)));
     let is_new = |&(first, second, round): &(usize, usize, usize)| {
@@ -143,9 +170,10 @@ pub fn league<G: Solved>(
             return None;
         }
         let points = [true, false].map(|begins| {
+            let opening = split_mix(round as u64);
             let [mut one, mut two] =
-                [first, second].map(|agent| AGENTS[agent].player(game, network));
-            score(game, [&mut *one, &mut *two], begins, split_mix(round as u64))
+                [first, second].map(|agent| AGENTS[agent].player(game, network, opening));
+            score(game, [&mut *one, &mut *two], begins, opening)
         });
         let pair = Pair { first, second, round, points };
         let mut written = written.lock().unwrap_or_else(PoisonError::into_inner);
@@ -186,7 +214,7 @@ fn report(pairs: &[Pair], folder: &Path, mut say: impl FnMut(String)) -> Result<
         };
         tallies.iter().map(of).sum()
     };
-    let mut order: Vec<usize> = (0..AGENTS.len()).collect();
+    let mut order: Vec<usize> = (0..AGENTS.len()).filter(|agent| games(*agent) > 0).collect();
     order.sort_by(|a, b| ratings.elo[*b].total_cmp(&ratings.elo[*a]));
     let mut csv = "agent,elo,error,games\n".to_owned();
     for agent in order {
@@ -227,5 +255,29 @@ fn picture(ratings: &Ratings) -> Picture {
                 (agent == BoardGameAgent::Mean).then_some(1)
             }),
         ],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::games::exam::{Kind, mark, questions};
+    use games::connect4::ConnectFour;
+    use games::net::NetworkFile;
+
+    #[test]
+    fn the_solver_keeps_the_value_but_for_one_move_in_ten() {
+        let game = ConnectFour::new(4, 4);
+        let network = BoardNet::new(&NetworkFile::random(&game, 8, 1, 1), &game).unwrap();
+        let file = std::env::temp_dir().join(format!("mavka-erring-{}", std::process::id()));
+        let exam = questions(&game, Kind::Random, 400, &file, |_| true).unwrap().unwrap();
+        std::fs::remove_file(file).unwrap();
+        let agent = |every| BoardGameAgent::Erring(every).player(&game, &network, 3);
+        let perfect = mark(&game, &exam, agent(usize::MAX));
+        assert_eq!(perfect.all[0], perfect.all[1]);
+        let erring = mark(&game, &exam, agent(10));
+        assert!((0.85..0.99).contains(&erring.share()), "{}", erring.describe());
+        // Of its random moves some keep the value.
+        assert!(mark(&game, &exam, agent(2)).share() < erring.share());
     }
 }

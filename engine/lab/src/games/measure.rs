@@ -2,7 +2,7 @@
 
 use super::error::LearnError;
 use super::exact::ValueOracle;
-use super::exam::{ExamPosition, Kind, Marks, Solved, mark, questions, share, without_search};
+use super::exam::{ExamPosition, Kind, Marks, Solved, keeping, mark, questions, share, without_search};
 use super::learned::{Tracked, imagining, track};
 use super::openings;
 use engine::process::progress::progress;
@@ -219,9 +219,7 @@ fn first_against_perfect<G: Solved>(
             if ply + 1 >= game.first_solved_ply()
                 && let Some(verdicts) = solver.verdicts(&state, SOLVER_NODES)
             {
-                let best = verdicts.iter().map(|(_, value)| *value).max();
-                let keeping = verdicts.iter().filter(|(_, value)| Some(*value) == best);
-                moves = keeping.map(|(action, _)| *action).collect();
+                moves = keeping(&verdicts);
             }
             Some(moves[random.below(moves.len())])
         };
