@@ -28,6 +28,10 @@ fn run(folder: &Path, generations: usize) -> Vec<(u64, String, u64)> {
         ("NODES", "4"),
         ("RAMP", "2"),
         ("CORES", "1"),
+        ("SETTLED", "2"),
+        ("RATE", "1e-3 5e-4"),
+        ("WINDOW", "1 2"),
+        ("DRAWN", "30 10"),
         ("PLAY", "--rules-only --full 8 --quick 4 --max-plies 30 --random-plies 10"),
     ];
     let mut command = Command::new("bash");
@@ -77,9 +81,14 @@ fn a_run_from_random_values_has_a_curve_and_is_continued() {
     let network = |name: &str| fs::read(folder.join("run").join(name)).unwrap();
     assert!(network("0.safetensors") != network("1.safetensors"), "it has learnt");
     assert_eq!(network("best.safetensors"), network("2.safetensors"), "the newest one plays");
-    // The second generation learns from the games of both, and has all of its games.
-    let config: Value = serde_json::from_slice(&network("2/config.json")).unwrap();
-    assert_eq!(config["data"].as_array().unwrap().len(), 2);
+    // The second generation is settled: it learns from the games of both, by the second rate.
+    let settings = |generation: u64| -> (usize, Value) {
+        let file = network(&format!("{generation}/config.json"));
+        let config: Value = serde_json::from_slice(&file).unwrap();
+        (config["data"].as_array().unwrap().len(), config["schedule"]["rate"].clone())
+    };
+    assert_eq!([settings(1), settings(2)], [(1, json!(1e-3)), (2, json!(5e-4))]);
+    // And it has all of its games.
     let games =
         |name: &str| train::data::FileReader::open(&folder.join("run").join(name)).unwrap().count();
     assert_eq!([games("1.games.zst"), games("2.games.zst")], [3, 6]);

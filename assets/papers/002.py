@@ -25,10 +25,6 @@ import chess
 import joblib
 import numpy as np
 import zstandard
-from scipy.optimize import nnls
-from sklearn.metrics import mean_absolute_error, mean_squared_error, r2_score
-from sklearn.neural_network import MLPRegressor
-from sklearn.svm import SVR
 
 BINS = 21
 HELD_OUT = 50
@@ -165,12 +161,17 @@ def samples(files, train, test):
 
 
 def row(name, found, wins, paper, seconds):
+    from sklearn.metrics import mean_absolute_error, mean_squared_error, r2_score
+
     near = 100 * np.mean(np.abs(bin_of(found) - bin_of(wins)) < 2)
     errors = f"{mean_squared_error(wins, found):.4f} | {mean_absolute_error(wins, found):.4f} | {r2_score(wins, found):.3f}"
     print(f"| {name} | {errors} | {near:.1f} | {paper} | {seconds} |", flush=True)
 
 
 def study(args):
+    from sklearn.neural_network import MLPRegressor
+    from sklearn.svm import SVR
+
     parts = samples(args.files, args.positions, args.test)
     boards, wins = zip(*[([chess.Board(fen, chess960=True) for fen, _ in part], np.array([win for _, win in part])) for part in parts])
     print(f"{len(wins[0])} boards to train on, {len(wins[1])} to test\n")
@@ -214,6 +215,8 @@ def group(board):
 
 def weights(found, wins, groups):
     """Shares of each model in each group, by least squares."""
+    from scipy.optimize import nnls
+
     shares = np.full((6, len(found)), 1 / len(found))
     for at in range(6):
         here = groups == at
@@ -237,32 +240,31 @@ class Average:
 
 
 def replies(win_of, board):
-    """The legal moves and the mover's win probability behind each, by the rules where the game is over."""
+    """The legal moves, the boards behind them, the mover's win probabilities there, and whether the rules say so."""
     moves, boards = list(board.legal_moves), []
     for move in moves:
         after = board.copy(stack=False)
         after.push(move)
         boards.append(after)
-    wins = 1 - win_of(boards) if boards else np.zeros(0)
+    wins, over = 1 - win_of(boards) if boards else np.zeros(0), np.zeros(len(boards), bool)
     for at, after in enumerate(boards):
         if not any(after.generate_legal_moves()):
-            wins[at] = 1.0 if after.is_check() else 0.5
+            wins[at], over[at] = 1.0 if after.is_check() else 0.5, True
         elif after.is_insufficient_material() or after.halfmove_clock >= 100:
-            wins[at] = 0.5
-    return moves, boards, wins
+            wins[at], over[at] = 0.5, True
+    return moves, boards, wins, over
 
 
 def deepen(win_of, board, depth, alpha=-1.0, beta=2.0):
     """Alpha-beta with the model at its leaves: the mover's win probability and move."""
-    moves, boards, wins = replies(win_of, board)
+    moves, boards, wins, over = replies(win_of, board)
     if not moves:
         return (0.0 if board.is_check() else 0.5), None
     order, best = np.argsort(-wins), None
     if depth == 1:
         return wins[order[0]], moves[order[0]]
     for at in order:
-        over = wins[at] in (0.5, 1.0)
-        value = wins[at] if over else 1 - deepen(win_of, boards[at], depth - 1, 1 - beta, 1 - alpha)[0]
+        value = wins[at] if over[at] else 1 - deepen(win_of, boards[at], depth - 1, 1 - beta, 1 - alpha)[0]
         if value > alpha:
             alpha, best = value, moves[at]
         if alpha >= beta:
@@ -271,25 +273,22 @@ def deepen(win_of, board, depth, alpha=-1.0, beta=2.0):
 
 
 class Node:
-    """A node of the hybrid's tree. All its children are evaluated at once; the best of them is backed up (section 4.3)."""
+    """A node of the hybrid's tree. All its children are evaluated at once, and the best of them is backed up (section 4.3)."""
 
     def __init__(self, win_of, board):
-        self.moves, self.boards, self.wins = replies(win_of, board)
+        self.moves, self.boards, self.wins, self.over = replies(win_of, board)
         self.visits = np.ones(len(self.moves))
         self.children = [None] * len(self.moves)
-        self.over = 0.0 if board.is_check() else 0.5
+        self.value = max(self.wins) if self.moves else 0.0 if board.is_check() else 0.5
 
     def visit(self, win_of):
-        """One simulation: the mover's win probability that it found."""
-        if not self.moves:
-            return self.over
-        at = int(np.argmax(self.wins + np.sqrt(2 * np.log(self.visits.sum()) / (self.visits + 1)) * EXPLORATION))
-        if self.wins[at] in (0.5, 1.0):
-            value = self.wins[at]
-        elif self.children[at] is None:
-            child = self.children[at] = Node(win_of, self.boards[at])
-            value = 1 - max(child.wins, default=child.over)
-        else:
+        """One simulation from here: the mover's win probability that it found."""
+        at = int(np.argmax(self.wins + EXPLORATION * np.sqrt(2 * np.log(self.visits.sum()) / (self.visits + 1))))
+        value = self.wins[at]
+        if not self.over[at] and self.children[at] is None:
+            self.children[at] = Node(win_of, self.boards[at])
+            value = 1 - self.children[at].value
+        elif not self.over[at]:
             value = 1 - self.children[at].visit(win_of)
         self.wins[at] += (value - self.wins[at]) / (1 + self.visits[at])
         self.visits[at] += 1
@@ -299,20 +298,24 @@ class Node:
 def simulate(win_of, board, simulations):
     """The tree search: the value and the move with the most visits."""
     root = Node(win_of, board)
+    if not root.moves:
+        return root.value, None
     for _ in range(simulations):
         root.visit(win_of)
-    best = max(range(len(root.moves)), key=lambda at: (root.visits[at], root.wins[at]), default=None)
-    return (root.over, None) if best is None else (root.wins[best], root.moves[best])
+    best = max(range(len(root.moves)), key=lambda at: (root.visits[at], root.wins[at]))
+    return root.wins[best], root.moves[best]
 
 
 def play(path, depth, simulations):
     """UCI. Without lookahead: the move after which the other side's win probability is smallest."""
-    win_of, board = joblib.load(path), chess.Board()
+    win_of, board = None, chess.Board()
     for line in sys.stdin:
         match line.split():
             case ["uci"]:
                 print(f"id name {path.stem} regressor\noption name Threads type spin default 1 min 1 max 1\nuciok", flush=True)
             case ["isready"]:
+                # Not before `uciok`: it imports scikit-learn, which takes seconds on a busy machine.
+                win_of = win_of or joblib.load(path)
                 print("readyok", flush=True)
             case ["position", *words]:
                 moves = words[words.index("moves") + 1 :] if "moves" in words else []
@@ -321,6 +324,7 @@ def play(path, depth, simulations):
                 for move in moves:
                     board.push_uci(move)
             case ["go", *_]:
+                win_of = win_of or joblib.load(path)
                 win, best = simulate(win_of, board, simulations) if simulations else deepen(win_of, board, depth)
                 score, best = min(max(win, 1e-4), 1 - 1e-4), best or chess.Move.null()
                 print(f"info depth {depth} nodes {simulations or 1} score cp {round(math.log(score / (1 - score)) / 0.00368208)} pv {best.uci()}")

@@ -13,7 +13,9 @@
 #   GATE    `off`: the newest network plays, whatever matches say; so it is with INIT=random
 #   CONFIG  of the training; WINDOW newest generations are trained on
 #   RAMP    generation N has N/RAMP of the games and examples until it has all
+#   DRAWN   plies of a game whose moves are drawn in proportion to their visits
 #   PLAY    further options of `mavka-lab selfplay`; SEARCH the options of the search (NAME=VALUE,...)
+#   SETTLED with two values of RATE, WINDOW or DRAWN, divided by a space: the generation from which the second one holds
 # With GATE=off each generation plays the one before, a random mover and classical alpha-beta of one ply;
 # FOLDER/curve.jsonl has the results.
 set -euo pipefail
@@ -25,9 +27,10 @@ lab=${LAB:-mavka-lab}
 root=$(cd "$(dirname "$0")/../.." && pwd)
 recipes=$root/assets/recipes
 if [ "${INIT:-}" = random ]; then
-  : "${GATE:=off}" "${CONFIG:=$recipes/zero.json}" "${GAMES:=600}" "${EXAMPLES:=180000}" "${WINDOW:=4}" "${RAMP:=3}" "${RATE:=1.5e-3}" "${MATCH:=40}"
+  : "${GATE:=off}" "${CONFIG:=$recipes/zero.json}" "${GAMES:=600}" "${EXAMPLES:=180000}" "${RAMP:=3}" "${MATCH:=40}"
+  : "${SETTLED:=8}" "${WINDOW:=4 2}" "${RATE:=1.5e-3 5e-4}" "${DRAWN:=512 40}"
   : "${OPENINGS:=$root/assets/papers/tcec_openings.epd}"
-  : "${PLAY:=--rules-only --full 100 --quick 40 --full-share 0.33 --drawn-plies 512 --max-plies 300 --random-plies 20}"
+  : "${PLAY:=--rules-only --full 100 --quick 40 --full-share 0.33 --max-plies 300 --random-plies 20}"
   : "${SEARCH:=PolicyShare=1,PolicyTemperature=1,RootPolicyTemperature=1,StateValueShare=1,CPuct=1.25}"
 elif [ $# -eq 0 ]; then
   echo "selfplay.sh: name at least one file of supervised data, as FILE=SHARE" >&2
@@ -46,6 +49,13 @@ openings=()
 
 mkdir -p "$folder"
 best=$folder/best.safetensors
+
+# of_generation VALUES: the first of two values before the generation SETTLED, the second from it on.
+of_generation() {
+  local values
+  read -ra values <<< "$1"
+  if [ "$generation" -lt "${SETTLED:-1}" ]; then echo "${values[0]}"; else echo "${values[-1]}"; fi
+}
 
 # Renamed into place, so that a kill leaves the old network or the new one.
 adopt() {
@@ -99,13 +109,15 @@ for ((generation = 1; generation <= generations; generation++)); do
   echo "generation $generation" >&2
   ramp=${RAMP:-1}
   part=$((generation < ramp ? generation : ramp))
-  "$lab" selfplay "$run.games.zst" --weights "$best" --games $((${GAMES:-1000} * part / ramp)) --seed "$generation" "${play[@]}"
+  drawn=()
+  [ -z "${DRAWN:-}" ] || drawn=(--drawn-plies "$(of_generation "$DRAWN")")
+  "$lab" selfplay "$run.games.zst" --weights "$best" --games $((${GAMES:-1000} * part / ramp)) --seed "$generation" "${play[@]}" "${drawn[@]}"
   new=$run/network.safetensors
   if [ ! -e "$run/config.json" ]; then
-    window=${WINDOW:-1}
+    window=$(of_generation "${WINDOW:-1}")
     oldest=$((generation > window ? generation - window + 1 : 1))
     share=$(awk "BEGIN { print 0.5 / ($generation - $oldest + 1) }")
-    start=(--config "${CONFIG:-$recipes/distil.json}" --init "$best" --rate "${RATE:-5e-5}" --seed "$generation" "${supervised[@]}")
+    start=(--config "${CONFIG:-$recipes/distil.json}" --init "$best" --rate "$(of_generation "${RATE:-5e-5}")" --seed "$generation" "${supervised[@]}")
     for ((old = oldest; old <= generation; old++)); do start+=(--data "$folder/$old.games.zst=$share"); done
   else
     start=()

@@ -44,7 +44,7 @@ enum BoardGameAgent {
     Tree(u64),
     /// Search in which the network is the rules.
     Imagined(u64),
-    /// The solver's value-keeping moves, but one move in so many by chance.
+    /// The solver's value-keeping moves; one of this number of moves is random.
     Erring(usize),
 }
 
@@ -277,7 +277,7 @@ mod tests {
         assert_eq!(perfect.all[0], perfect.all[1]);
         let erring = mark(&game, &exam, agent(10));
         assert!((0.85..0.99).contains(&erring.share()), "{}", erring.describe());
-        // Of its random moves some keep the value.
+        // More errors lose more, though some random moves keep the value.
         assert!(mark(&game, &exam, agent(2)).share() < erring.share());
     }
 }

@@ -2,7 +2,9 @@
 
 use super::error::LearnError;
 use super::exact::ValueOracle;
-use super::exam::{ExamPosition, Kind, Marks, Solved, keeping, mark, questions, share, without_search};
+use super::exam::{
+    ExamPosition, Kind, Marks, Solved, keeping, mark, questions, share, without_search,
+};
 use super::learned::{Tracked, imagining, track};
 use super::openings;
 use engine::process::progress::progress;

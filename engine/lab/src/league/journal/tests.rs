@@ -162,44 +162,72 @@ fn shipped(plan: &str, games: &str) -> (League, PathBuf) {
     (plan, path)
 }
 
-#[test]
-fn the_page_of_paper_000_has_the_ratings_of_its_games() {
-    let (plan, path) = shipped("000-built-in.toml", "000-built-in-games.jsonl.zst");
+/// The league's plan and the table that its shipped games make.
+fn table(plan: &str, games: &str) -> (League, String) {
+    let (plan, path) = shipped(plan, games);
     let mut book = super::super::book::Book::default();
     let games = Journal::look(&path, &plan).unwrap();
     let count = games.len();
     games.into_iter().for_each(|entry| book.add(entry));
     let table = super::super::standings::Standings::new(&plan, &book).text(&plan, count);
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src/papers.md");
+    fs::remove_file(&path).unwrap();
+    (plan, table)
+}
+
+/// Elo, ±, external Elo, ± and games of an agent.
+fn figures<'a>(table: &'a str, agent: &str) -> Vec<&'a str> {
+    let name = format!("{agent}  ");
+    // Behind the rank.
+    let mut lines = table.lines();
+    let figures = lines.find_map(|line| line.trim_start().split_once("  ")?.1.strip_prefix(&name));
+    let figures = figures.unwrap_or_else(|| panic!("{name}is not in\n{table}"));
+    figures.split_whitespace().take(5).collect()
+}
+
+/// Cells of the table with this head in a chapter of the book.
+fn rows(chapter: &str, head: &str) -> Vec<Vec<String>> {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src").join(chapter);
     let page = fs::read_to_string(page).unwrap();
-    let (_, page) = page.split_once("## The league of paper 000").unwrap();
-    let rows = |head: &str| -> Vec<Vec<&str>> {
-        let rows = page.lines().skip_while(|line| !line.starts_with(head)).skip(2);
-        let rows = rows.take_while(|line| line.starts_with('|'));
-        rows.map(|row| row.split('|').map(str::trim).collect()).collect()
-    };
+    let rows = page.lines().skip_while(|line| !line.starts_with(head)).skip(2);
+    let rows = rows.take_while(|line| line.starts_with('|'));
+    rows.map(|row| row.split('|').map(|cell| cell.trim().to_owned()).collect()).collect()
+}
+
+#[test]
+fn the_page_of_paper_000_has_the_ratings_of_its_games() {
+    let (plan, table) = table("000-built-in.toml", "000-built-in-games.jsonl.zst");
     let mut places = Vec::new();
-    for cells in rows("| agent |") {
-        let name = format!("{}  ", cells[1]);
-        // Behind the rank.
-        let mut lines = table.lines();
-        let figures =
-            lines.find_map(|line| line.trim_start().split_once("  ")?.1.strip_prefix(&name));
-        let figures = figures.unwrap_or_else(|| panic!("{name}is not in\n{table}"));
-        let figures: Vec<&str> = figures.split_whitespace().collect();
-        let [elo, error, external, reach, games] = figures[..5] else { panic!("{name}") };
+    for cells in rows("papers.md", "| agent |") {
+        let [elo, error, external, reach, games] = figures(&table, &cells[1])[..] else { panic!() };
         let place = if reach == "0" { external.into() } else { format!("{external} ± {reach}") };
-        assert_eq!([elo, error, games, &place], [cells[2], cells[3], cells[4], cells[5]]);
+        assert_eq!([elo, error, games, &place], cells[2..6], "{}", cells[1]);
         places.push(place);
     }
     assert_eq!(places.len(), plan.agents.len());
     // The same by simulations: each of Mavka's is in the table of all.
-    for cells in rows("| external Elo |") {
+    for cells in rows("papers.md", "| external Elo |") {
         let found = cells[2..7].iter().filter(|place| !place.is_empty());
-        let mut strangers = found.filter(|place| !places.contains(&(**place).to_owned()));
+        let mut strangers = found.filter(|place| !places.contains(place));
         assert_eq!(strangers.next(), None, "{cells:?}");
     }
-    fs::remove_file(&path).unwrap();
+}
+
+#[test]
+fn tables_of_leagues_are_made_of_their_games() {
+    for (league, chapter, head) in [
+        ("000-chess960", "papers.md", "| Chess960 |"),
+        ("002", "papers.md", "| player of paper 002 |"),
+        ("004", "lab/training.md", "| player, 100 playouts |"),
+        ("004-time", "papers.md", "| time a move |"),
+    ] {
+        let (plan, table) = table(&format!("{league}.toml"), &format!("{league}-games.jsonl.zst"));
+        let rows = rows(chapter, head);
+        for cells in &rows {
+            let [elo, error, _, _, games] = figures(&table, &cells[1])[..] else { panic!() };
+            assert_eq!([elo, error, games], cells[2..5], "{league}: {}", cells[1]);
+        }
+        assert_eq!(rows.len(), plan.agents.len(), "{league}");
+    }
 }
 
 /// The games of an older network, whose journal has the first line and the options of their time.
