@@ -8,12 +8,12 @@
     python3 assets/papers/002.py --play regressors/average.joblib --simulations 50   # and in a tree search
 
 The data are games with a value for every position (MAVG1). Boards are unique, seen from the side to move, and balanced over 21 bins of
-win probability; every 50th game is held out for the test. The figures in docs/src/papers.md are those of an earlier implementation in Rust,
-whose layers differ: it had a CNN, which scikit-learn lacks, and gave each group of Giraffe's features dense layers of its own.
-Widths are ours: the paper's figures A2 to A4 are not available.
+win probability; every 50th game is held out for the test. The paper's CNN is missing, which scikit-learn lacks, and Giraffe's groups of
+features have no dense layers of their own. docs/src/papers.md has the figures. Widths are ours: the paper's figures A2 to A4 are not available.
 """
 
 import argparse
+import functools
 import io
 import math
 import struct
@@ -200,7 +200,7 @@ def study(args):
         half, groups = len(wins[1]) // 2, np.array([group(board) for board in boards[1]])
         fitted = np.empty_like(wins[1])
         for fit, test in [(slice(half), slice(half, None)), (slice(half, None), slice(half))]:
-            fitted[test] = np.einsum("mb,bm->b", found[:, test], weights(found[:, fit], wins[1][fit], groups[fit])[groups[test]])
+            fitted[test] = blend(found[:, test], weights(found[:, fit], wins[1][fit], groups[fit])[groups[test]])
         row("their average by phase and colour", fitted, wins[1], "|", "")
         parts = [(name, model) for name, (model, _) in all_found.items()]
         joblib.dump(Average(parts, weights(found, wins[1], groups)), args.folder / "average.joblib")
@@ -226,6 +226,11 @@ def weights(found, wins, groups):
     return shares
 
 
+def blend(found, shares):
+    """Sums of the models' answers, [models, boards], by the shares of each board, [boards, models]."""
+    return np.einsum("mb,bm->b", found, shares)
+
+
 class Average:
     """Win probability of the side to move, by one model or several with weights of each group."""
 
@@ -235,18 +240,17 @@ class Average:
 
     def __call__(self, boards):
         found = [model.predict(np.array([MODELS[name][0](board) for board in boards])) for name, model in self.models]
-        of_board = self.shares[[group(board) for board in boards]]
-        return np.clip(np.einsum("mb,bm->b", np.array(found), of_board), 0, 1)
+        return np.clip(blend(np.array(found), self.shares[[group(board) for board in boards]]), 0, 1)
 
 
 def replies(win_of, board):
-    """The legal moves, the boards behind them, the mover's win probabilities there, and whether the rules say so."""
+    """The legal moves of a game that is not over, the boards behind them, the mover's win probabilities there, and whether the rules say so."""
     moves, boards = list(board.legal_moves), []
     for move in moves:
         after = board.copy(stack=False)
         after.push(move)
         boards.append(after)
-    wins, over = 1 - win_of(boards) if boards else np.zeros(0), np.zeros(len(boards), bool)
+    wins, over = 1 - win_of(boards), np.zeros(len(boards), bool)
     for at, after in enumerate(boards):
         if not any(after.generate_legal_moves()):
             wins[at], over[at] = 1.0 if after.is_check() else 0.5, True
@@ -258,8 +262,6 @@ def replies(win_of, board):
 def deepen(win_of, board, depth, alpha=-1.0, beta=2.0):
     """Alpha-beta with the model at its leaves: the mover's win probability and move."""
     moves, boards, wins, over = replies(win_of, board)
-    if not moves:
-        return (0.0 if board.is_check() else 0.5), None
     order, best = np.argsort(-wins), None
     if depth == 1:
         return wins[order[0]], moves[order[0]]
@@ -279,7 +281,7 @@ class Node:
         self.moves, self.boards, self.wins, self.over = replies(win_of, board)
         self.visits = np.ones(len(self.moves))
         self.children = [None] * len(self.moves)
-        self.value = max(self.wins) if self.moves else 0.0 if board.is_check() else 0.5
+        self.value = max(self.wins)
 
     def visit(self, win_of):
         """One simulation from here: the mover's win probability that it found."""
@@ -298,8 +300,6 @@ class Node:
 def simulate(win_of, board, simulations):
     """The tree search: the value and the move with the most visits."""
     root = Node(win_of, board)
-    if not root.moves:
-        return root.value, None
     for _ in range(simulations):
         root.visit(win_of)
     best = max(range(len(root.moves)), key=lambda at: (root.visits[at], root.wins[at]))
@@ -308,14 +308,14 @@ def simulate(win_of, board, simulations):
 
 def play(path, depth, simulations):
     """UCI. Without lookahead: the move after which the other side's win probability is smallest."""
-    win_of, board = None, chess.Board()
+    # Not before `uciok`: it imports scikit-learn, which takes seconds on a busy machine.
+    model, board = functools.cache(lambda: joblib.load(path)), chess.Board()
     for line in sys.stdin:
         match line.split():
             case ["uci"]:
                 print(f"id name {path.stem} regressor\noption name Threads type spin default 1 min 1 max 1\nuciok", flush=True)
             case ["isready"]:
-                # Not before `uciok`: it imports scikit-learn, which takes seconds on a busy machine.
-                win_of = win_of or joblib.load(path)
+                model()
                 print("readyok", flush=True)
             case ["position", *words]:
                 moves = words[words.index("moves") + 1 :] if "moves" in words else []
@@ -324,9 +324,13 @@ def play(path, depth, simulations):
                 for move in moves:
                     board.push_uci(move)
             case ["go", *_]:
-                win_of = win_of or joblib.load(path)
-                win, best = simulate(win_of, board, simulations) if simulations else deepen(win_of, board, depth)
-                score, best = min(max(win, 1e-4), 1 - 1e-4), best or chess.Move.null()
+                if not any(board.legal_moves):
+                    win, best = 0.0 if board.is_check() else 0.5, chess.Move.null()
+                elif simulations:
+                    win, best = simulate(model(), board, simulations)
+                else:
+                    win, best = deepen(model(), board, depth)
+                score = min(max(win, 1e-4), 1 - 1e-4)
                 print(f"info depth {depth} nodes {simulations or 1} score cp {round(math.log(score / (1 - score)) / 0.00368208)} pv {best.uci()}")
                 print(f"bestmove {best.uci()}", flush=True)
             case ["quit"]:

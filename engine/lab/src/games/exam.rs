@@ -116,8 +116,7 @@ impl ExamPosition {
     /// True if `action` keeps the value.
     #[must_use]
     pub fn keeps(&self, action: u16) -> bool {
-        let best = self.values.iter().map(|(_, value)| *value).max();
-        self.values.contains(&(action, best.unwrap_or(0)))
+        keeping(&self.values).contains(&action)
     }
 }
 

@@ -106,9 +106,8 @@ impl BoardGameAgent {
             BoardGameAgent::Erring(every) => {
                 let (mut solver, mut random) = (game.solver(), Rng::new(opening));
                 Box::new(move |state| {
-                    let errs = random.below(every) == 0;
-                    let mut solver = solver.as_mut().filter(|_| !errs);
-                    let verdicts = solver.as_mut().and_then(|it| it.verdicts(state, ERRING_NODES));
+                    let solver = solver.as_mut().filter(|_| random.below(every) > 0);
+                    let verdicts = solver.and_then(|it| it.verdicts(state, ERRING_NODES));
                     let moves = verdicts.map_or_else(|| own.moves(state), |all| keeping(&all));
                     (!moves.is_empty()).then(|| moves[random.below(moves.len())])
                 })
@@ -150,11 +149,10 @@ pub fn league<G: Solved>(
     // Without a solver its agent would be a random mover.
     let solved = game.solver().is_some();
     let plays = |agent: &usize| solved || !matches!(AGENTS[*agent], BoardGameAgent::Erring(_));
-    let agents: Vec<usize> = (0..AGENTS.len()).filter(plays).collect();
-    let pairs_of = |(at, &first): (usize, &usize)| {
-        agents[at + 1..].iter().map(move |&second| (first, second)).collect::<Vec<_>>()
-    };
-    let meetings: Vec<(usize, usize)> = agents.iter().enumerate().flat_map(pairs_of).collect();
+    let opponents =
+        |first: usize| (first + 1..AGENTS.len()).filter(plays).map(move |second| (first, second));
+    let meetings: Vec<(usize, usize)> =
+        (0..AGENTS.len()).filter(plays).flat_map(opponents).collect();
     let rounds = games.div_ceil(2 * meetings.len());
     let all = (0..rounds).flat_map(|round| meetings.iter().map(move |&(a, b)| (a, b, round)));
     let is_new = |&(first, second, round): &(usize, usize, usize)| {

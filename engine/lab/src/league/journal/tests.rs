@@ -1,6 +1,8 @@
 //! Round trips of a journal, and rejection of others.
 
 use super::*;
+use crate::league::book::Book;
+use crate::league::standings::Standings;
 use shakmaty::Chess;
 use std::fs;
 
@@ -153,23 +155,23 @@ fn other_files_are_left_alone() {
 }
 
 /// A league of `assets/papers` and a copy of its games.
-fn shipped(plan: &str, games: &str) -> (League, PathBuf) {
+fn shipped(name: &str) -> (League, PathBuf) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../assets/papers");
-    let plan = league(&fs::read_to_string(folder.join(plan)).unwrap());
-    let packed = fs::File::open(folder.join(games)).unwrap();
-    let path = path(games);
+    let plan = league(&fs::read_to_string(folder.join(format!("{name}.toml"))).unwrap());
+    let packed = fs::File::open(folder.join(format!("{name}-games.jsonl.zst"))).unwrap();
+    let path = path(name);
     fs::write(&path, zstd::decode_all(packed).unwrap()).unwrap();
     (plan, path)
 }
 
 /// The league's plan and the table that its shipped games make.
-fn table(plan: &str, games: &str) -> (League, String) {
-    let (plan, path) = shipped(plan, games);
-    let mut book = super::super::book::Book::default();
+fn table(name: &str) -> (League, String) {
+    let (plan, path) = shipped(name);
+    let mut book = Book::default();
     let games = Journal::look(&path, &plan).unwrap();
     let count = games.len();
     games.into_iter().for_each(|entry| book.add(entry));
-    let table = super::super::standings::Standings::new(&plan, &book).text(&plan, count);
+    let table = Standings::new(&plan, &book).text(&plan, count);
     fs::remove_file(&path).unwrap();
     (plan, table)
 }
@@ -195,7 +197,7 @@ fn rows(chapter: &str, head: &str) -> Vec<Vec<String>> {
 
 #[test]
 fn the_page_of_paper_000_has_the_ratings_of_its_games() {
-    let (plan, table) = table("000-built-in.toml", "000-built-in-games.jsonl.zst");
+    let (plan, table) = table("000-built-in");
     let mut places = Vec::new();
     for cells in rows("papers.md", "| agent |") {
         let [elo, error, external, reach, games] = figures(&table, &cells[1])[..] else { panic!() };
@@ -220,7 +222,7 @@ fn tables_of_leagues_are_made_of_their_games() {
         ("004", "lab/training.md", "| player, 100 playouts |"),
         ("004-time", "papers.md", "| time a move |"),
     ] {
-        let (plan, table) = table(&format!("{league}.toml"), &format!("{league}-games.jsonl.zst"));
+        let (plan, table) = table(league);
         let rows = rows(chapter, head);
         for cells in &rows {
             let [elo, error, _, _, games] = figures(&table, &cells[1])[..] else { panic!() };
@@ -233,7 +235,7 @@ fn tables_of_leagues_are_made_of_their_games() {
 /// The games of an older network, whose journal has the first line and the options of their time.
 #[test]
 fn the_archive_of_paper_000_opens_and_is_continued() {
-    let (plan, path) = shipped("000.toml", "000-games.jsonl.zst");
+    let (plan, path) = shipped("000");
     let old = fs::read(&path).unwrap();
     let games = Journal::look(&path, &plan).unwrap();
     assert_eq!(
